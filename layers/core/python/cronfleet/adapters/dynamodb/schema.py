@@ -1,0 +1,124 @@
+"""The job store's tables and indexes as data: the CDK app, the tests and the local stack all read this file.
+
+Nothing here talks to AWS. Key shapes (how a tenant, a schedule or a run becomes a key) live in `keys.py`.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+KeyType = Literal["S", "N"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key attribute: its name and DynamoDB type."""
+
+    name: str
+    type: KeyType = "S"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A global secondary index; `projected` names the attributes it copies besides the keys."""
+
+    name: str
+    partition: Key
+    sort: Key
+    projected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; `name` is the part after the installation's prefix, `ttl` the attribute that expires items."""
+
+    name: str
+    partition: Key
+    sort: Key | None
+    indexes: tuple[Index, ...] = ()
+    ttl: str | None = None
+    holds: str = ""
+
+
+TTL_ATTRIBUTE: Final = "expires_at"
+
+# Everything a claim needs, so that a claim costs no read. `claim_batch` is not here on purpose: only the
+# base item may say who claimed what.
+DUE_PROJECTION: Final = (
+    "kind",
+    "tenant",
+    "schedule_id",
+    "tier",
+    "status",
+    "trigger",
+    "version",
+    "epoch",
+    "rev",
+    "nominal_at",
+    "policies",
+    "start_at",
+    "end_at",
+    "resume_at",
+    "fire_through",
+    "run_key",
+    "attempt",
+    "cause",
+)
+
+SCHEDULES: Final = Table(
+    name="schedules",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    indexes=(
+        # Sparse: only an item that waits to fire carries `due_shard`.
+        Index("due", Key("due_shard"), Key("due_at", "N"), DUE_PROJECTION),
+        # Only TIMER items carry `list_tenant`; nothing projected here changes when a schedule fires.
+        Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("status", "version")),
+    ),
+    ttl=TTL_ATTRIBUTE,
+    holds="one item collection per schedule: TIMER, V#n, GATE, and timers of its runs",
+)
+
+RUNS: Final = Table(
+    name="runs",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    indexes=(
+        # Sparse: a row carries `failed_tenant` only when it failed or is dead.
+        Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",)),
+    ),
+    ttl=TTL_ATTRIBUTE,
+    holds="the ledger: one row per run, skip or range, newest first within its schedule",
+)
+
+SHARDS: Final = Table(
+    name="shards",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+    holds="shard leases, dispatch log, the sweeper's books",
+)
+
+AUDIT: Final = Table(
+    name="audit",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    holds="who changed what, when, before and after, and why",
+)
+
+TENANTS: Final = Table(
+    name="tenants",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+    holds="tenants, hashed API keys, idempotency records",
+)
+
+RECEIPTS: Final = Table(
+    name="receipts",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+    holds="effects that a handler did once, guarded by the fence of its run",
+)
+
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS)

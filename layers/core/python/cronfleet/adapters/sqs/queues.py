@@ -1,0 +1,55 @@
+"""The queues as data: the CDK app, the tests and the local stack all read this file.
+
+All queues are standard: a FIFO queue would block a shard (or a tenant) for the visibility timeout after a
+crash. Fairness inside a tier comes from `MessageGroupId` = tenant on a standard queue.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from cronfleet.domain.tenant import TIERS
+
+MAX_DELAY_SECONDS: Final = 900
+"""The longest delay SQS takes per message (SendMessage, DelaySeconds)."""
+
+MAX_BATCH: Final = 10
+"""Entries per SendMessageBatch."""
+
+RETENTION_SECONDS: Final = 14 * 24 * 3600
+"""The longest retention SQS offers; workers refuse older claims, and ledger rows live longer than both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue with its dead-letter queue `<name>-dead`.
+
+    `function_timeout_seconds` is the limit of the one function that reads it; AWS asks that the visibility
+    timeout be no shorter (and recommends six times as long).
+    """
+
+    name: str
+    function_timeout_seconds: int
+    visibility_seconds: int
+    max_receive_count: int = 5
+    retention_seconds: int = RETENTION_SECONDS
+
+    @property
+    def dead_letter_name(self) -> str:
+        return f"{self.name}-dead"
+
+
+# A lost tick is replaced five seconds later, so a tick is never worth keeping for long.
+TICKS: Final = Queue("ticks", function_timeout_seconds=60, visibility_seconds=360, retention_seconds=600)
+
+WORKER_TIMEOUT_SECONDS: Final = 900
+
+
+def run_queue(tier: str) -> Queue:
+    """The run queue of `tier`, read by that tier's workers."""
+    return Queue(
+        f"runs-{tier}", function_timeout_seconds=WORKER_TIMEOUT_SECONDS, visibility_seconds=6 * WORKER_TIMEOUT_SECONDS
+    )
+
+
+RUN_QUEUES: Final = {tier: run_queue(tier) for tier in TIERS}
+QUEUES: Final = (TICKS, *RUN_QUEUES.values())

@@ -1,0 +1,72 @@
+"""What each function reads from its environment, as one frozen value per function.
+
+Read once by `bootstrap`; nothing reads the environment on import. An error names every missing variable.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cronfleet.domain.tenant import TIERS
+
+TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
+SHARDS: Final = "CRONFLEET_SHARDS"
+TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
+RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
+WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
+
+DEFAULT_SHARDS: Final = 64
+
+
+class SettingsError(RuntimeError):
+    """The environment of a function is incomplete or wrong; the message says which variable and what to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One installation as a function sees it.
+
+    `run_queue_urls` maps each tier to its queue's URL. `webhook_allowed_networks` are CIDR ranges that
+    webhooks may reach although they are private, loopback or link-local; empty by default.
+    """
+
+    table_prefix: str
+    shards: int = DEFAULT_SHARDS
+    tick_queue_url: str = ""
+    run_queue_urls: Mapping[str, str] | None = None
+    webhook_allowed_networks: tuple[str, ...] = ()
+
+
+def _required(environment: Mapping[str, str], names: tuple[str, ...]) -> None:
+    missing = [name for name in names if not environment.get(name)]
+    if missing:
+        raise SettingsError(f"set {', '.join(missing)} in the function's environment: the CDK app does so for each function")
+
+
+def _run_queue_urls(text: str) -> dict[str, str]:
+    urls = json.loads(text)
+    if not isinstance(urls, dict) or set(urls) != set(TIERS):
+        raise SettingsError(f"{RUN_QUEUE_URLS} must be a JSON object with one URL for each of {', '.join(TIERS)}")
+    return {str(tier): str(url) for tier, url in urls.items()}
+
+
+def from_environment(*needed: str, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process; `needed` names the variables this function cannot do without.
+
+    Raises `SettingsError` with every missing variable at once.
+    """
+    env = os.environ if environment is None else environment
+    _required(env, (TABLE_PREFIX, *needed))
+    shards = env.get(SHARDS, str(DEFAULT_SHARDS))
+    if not shards.isdecimal() or int(shards) < 1:
+        raise SettingsError(f"{SHARDS} is {shards!r}: write a whole number from 1 up")
+    networks = env.get(WEBHOOK_ALLOWED_NETWORKS, "")
+    return Settings(
+        table_prefix=env[TABLE_PREFIX],
+        shards=int(shards),
+        tick_queue_url=env.get(TICK_QUEUE_URL, ""),
+        run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
+        webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
+    )
