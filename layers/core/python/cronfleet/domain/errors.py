@@ -1,0 +1,59 @@
+"""What can go wrong in the caller's eyes. `functions/api/problems.py` maps each class to an RFC 9457 problem.
+
+Every message says what was wrong, where, and what to write instead.
+"""
+
+from collections.abc import Sequence
+
+
+class CronfleetError(Exception):
+    """The base of every error that the product raises on purpose."""
+
+
+class Invalid(CronfleetError):
+    """A value the caller gave cannot be used.
+
+    `field` is a dotted path into the request (`trigger.cron`), `reason` a sentence that says what to write instead.
+    """
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+    def under(self, parent: str) -> "Invalid":
+        """The same error, with its field below `parent`."""
+        return Invalid(f"{parent}.{self.field}" if self.field else parent, self.reason)
+
+
+class NotFound(CronfleetError):
+    """There is no such thing, or it belongs to another tenant: the caller cannot tell which."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"there is no {what} {name!r}")
+        self.what = what
+        self.name = name
+
+
+class Conflict(CronfleetError):
+    """The thing is in a state that does not allow this; the message names the state and what is allowed."""
+
+
+class Stale(CronfleetError):
+    """The caller's If-Match names a version that is no longer the current one."""
+
+    def __init__(self, expected: Sequence[str], current: str) -> None:
+        super().__init__(f"the schedule has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again")
+        self.current = current
+
+
+class Contended(CronfleetError):
+    """The store kept answering with conflicting writes of others for longer than a named limit; nothing was changed."""
+
+
+class ClockSkewed(CronfleetError):
+    """This process's clock is too far from the store's; it does nothing (promise 9)."""
+
+    def __init__(self, skew_ms: int) -> None:
+        super().__init__(f"this process's clock is {skew_ms / 1000:+.1f} s from the store's; it does nothing until they agree")
+        self.skew_ms = skew_ms
