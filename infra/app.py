@@ -1,0 +1,47 @@
+"""Synthesises the installation: `python -m infra.app -c local=true -o cdk.out`.
+
+Needs Node and nothing else: no CDK command, no credentials, no Docker. The CDK command line calls the same
+module, by `cdk.json`, and hands it its context and output folder by environment variables.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from infra.config import ConfigError
+from infra.node import use_packaged_node
+
+OUTPUT_FOLDER: Final = "cdk.out"
+CDK_OUTPUT_FOLDER: Final = "CDK_OUTDIR"
+"""Set by the CDK command line when it runs this app."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the cloud assembly; exits with one line on standard error where a context value is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m infra.app", description="Synthesise Cronfleet's stacks.")
+    parser.add_argument("-c", "--context", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("-o", "--output", default=os.environ.get(CDK_OUTPUT_FOLDER, OUTPUT_FOLDER))
+    parsed = parser.parse_args(arguments)
+    wrong = [pair for pair in parsed.context if "=" not in pair]
+    if wrong:
+        parser.error(f"context {wrong[0]!r}: write KEY=VALUE, such as local=true")
+    try:
+        synthesise(dict(pair.split("=", 1) for pair in parsed.context), Path(parsed.output))
+    except ConfigError as error:
+        parser.error(str(error))
+
+
+def synthesise(context: dict[str, str], output: Path) -> None:
+    """Write the cloud assembly of `context` to the folder `output`."""
+    use_packaged_node()
+    # Here and not above: Node starts while aws_cdk is imported, so it has to be chosen before.
+    from infra.assembly import build  # noqa: PLC0415 - see the line above
+
+    build(context, str(output)).synth()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,29 @@
+"""The whole installation as a CDK app: three stacks that know each other's constructs and nothing of AWS accounts."""
+
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+
+from infra.config import APPLICATION, from_context
+from infra.stacks.control_plane import ControlPlane
+from infra.stacks.data_plane import DataPlane
+from infra.stacks.state import State
+
+
+def build(context: Mapping[str, str], outdir: str | None = None) -> cdk.App:
+    """The app for `context`, which is laid over what the CDK command line passed on."""
+    app = cdk.App(context=dict(context), outdir=outdir, analytics_reporting=False)
+    config = from_context(app.node.try_get_context)
+    state = State(app, f"{config.prefix}-state", config)
+    data_plane = DataPlane(app, f"{config.prefix}-data-plane", config, state.job_store)
+    ControlPlane(
+        app,
+        f"{config.prefix}-control-plane",
+        config,
+        job_store=state.job_store,
+        run_queues=data_plane.run_queues,
+    )
+    cdk.Tags.of(app).add("application", APPLICATION)
+    if config.environment:
+        cdk.Tags.of(app).add("environment", config.environment)
+    return app

@@ -1,0 +1,25 @@
+"""Api: the function behind the HTTP API."""
+
+from typing import Final
+
+from constructs import Construct
+from cronfleet.adapters.dynamodb import schema
+
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import APPEND, READ, WRITE, JobStore
+
+SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
+"""The gateway gives up after thirty seconds."""
+
+
+class Api(Function):
+    """The function, and the right to change schedules. It may send to no queue: the dispatcher does that."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
+        super().__init__(scope, construct_id, config, code, Part("api", SIZE))
+        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=("by_tenant",))
+        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.AUDIT, APPEND)
+        job_store.grant(self.role, schema.TENANTS, READ + WRITE)

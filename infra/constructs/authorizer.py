@@ -1,0 +1,22 @@
+"""Authorizer: turns the API key of a request into tenant and tier."""
+
+from typing import Final
+
+from constructs import Construct
+from cronfleet.adapters.dynamodb import schema
+
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import LOOK_UP, JobStore
+
+SIZE: Final = Size(memory_mb=512, timeout_seconds=10)
+"""The gateway waits ten seconds for an authorizer and no longer."""
+
+
+class Authorizer(Function):
+    """The function, and the right to look a key up."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
+        super().__init__(scope, construct_id, config, code, Part("authorizer", SIZE))
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP)

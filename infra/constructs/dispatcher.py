@@ -1,0 +1,70 @@
+"""Dispatcher: takes one tick at a time, claims what is due in its shard and sends it to the run queues."""
+
+from math import ceil
+from typing import Final
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as event_sources
+from constructs import Construct
+from cronfleet import settings
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.sqs import queues
+
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import APPEND, READ, WRITE, JobStore
+from infra.constructs.queue import Queue
+from infra.constructs.run_queues import RunQueues
+
+SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.TICKS.function_timeout_seconds)
+
+INVOCATIONS_PER_POLLER: Final = 10
+"""How many invocations one provisioned poller keeps going side by side (Lambda, SQS provisioned mode)."""
+
+FEWEST_POLLERS: Final = 2
+MOST_POLLERS: Final = 200
+
+
+class Dispatcher(Function):
+    """The function, its place behind the tick queue, and the right to claim and to send."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        job_store: JobStore,
+        tick_queue: Queue,
+        run_queues: RunQueues,
+    ) -> None:
+        part = Part("dispatcher", SIZE, environment={settings.RUN_QUEUE_URLS: run_queues.urls})
+        super().__init__(scope, construct_id, config, code, part)
+        grant_dispatch(self.role, job_store, run_queues)
+        self.function.add_event_source(
+            event_sources.SqsEventSource(
+                tick_queue.queue,
+                batch_size=1,
+                report_batch_item_failures=True,
+                provisioned_poller_config=None if config.local else _pollers_for(config.shards),
+            )
+        )
+
+
+def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -> None:
+    """Let `role` claim and send. The sweeper, which ticks shards that went quiet, needs the same."""
+    job_store.grant(role, schema.SCHEDULES, READ + WRITE, indexes=("due",))
+    job_store.grant(role, schema.RUNS, READ + WRITE)
+    job_store.grant(role, schema.SHARDS, READ + WRITE)
+    job_store.grant(role, schema.AUDIT, APPEND)
+    run_queues.grant_send(role)
+
+
+def _pollers_for(shards: int) -> lambda_.ProvisionedPollerConfig:
+    # Without them the mapping starts at five invocations and adds 300 a minute: at a full hour the shards
+    # would wait for each other.
+    needed = max(FEWEST_POLLERS, ceil(shards / INVOCATIONS_PER_POLLER))
+    return lambda_.ProvisionedPollerConfig(minimum_pollers=min(needed, MOST_POLLERS), maximum_pollers=2 * needed)

@@ -1,0 +1,91 @@
+"""Function: one Lambda function with a role and a log group of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+from cronfleet import settings
+
+from infra.config import Config
+from infra.constructs.code import Code
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a function gets: `memory_mb` also sets its share of a processor (1,769 MB is one)."""
+
+    memory_mb: int
+    timeout_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the product as a function: the folder it runs and, where one folder runs twice, which one it is."""
+
+    name: str
+    size: Size
+    variant: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def function_name(self) -> str:
+        """The name after the installation's prefix, e.g. `ticker` or `worker-priority`."""
+        return f"{self.name}-{self.variant}" if self.variant else self.name
+
+
+class Function(Construct):
+    """A part's function. Its role may write to its own log group and do nothing else until it is granted more."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, part: Part) -> None:
+        super().__init__(scope, construct_id)
+        self.name = f"{config.prefix}-{part.function_name}"
+        self.log_group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/aws/lambda/{self.name}",
+            retention=logs.RetentionDays.ONE_WEEK if config.local else logs.RetentionDays.ONE_MONTH,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.role = self._role()
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            function_name=self.name,
+            description=f"Cronfleet's {part.function_name}",
+            code=code.of(part.name),
+            handler=f"{part.name}.handler.handle",
+            runtime=code.runtime,
+            architecture=code.architecture,
+            layers=code.layers,
+            memory_size=part.size.memory_mb,
+            timeout=cdk.Duration.seconds(part.size.timeout_seconds),
+            role=self.role,
+            log_group=self.log_group,
+            environment=_environment(config, part),
+        )
+
+    def _role(self) -> iam.Role:
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[self.log_group.log_group_arn],
+            )
+        )
+        return role
+
+
+def _environment(config: Config, part: Part) -> dict[str, str]:
+    return {
+        settings.TABLE_PREFIX: config.prefix,
+        settings.SHARDS: str(config.shards),
+        # Empty: zones come from the pinned tzdata package, never from the host.
+        "PYTHONTZPATH": "",
+        "POWERTOOLS_SERVICE_NAME": part.name,
+        "POWERTOOLS_METRICS_NAMESPACE": "Cronfleet",
+        **part.environment,
+    }

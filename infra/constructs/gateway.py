@@ -1,0 +1,99 @@
+"""Gateway: the HTTP API, its routes, and who gets past it."""
+
+import json
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_apigatewayv2_authorizers as authorizers
+from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.api import Api
+from infra.constructs.authorizer import Authorizer
+
+PUBLIC_PATHS: Final = ("/", "/docs", "/openapi.json")
+"""Static pages; everything else needs a key."""
+
+PROTECTED_PATH: Final = "/v1/{proxy+}"
+
+KEY_CACHE_SECONDS: Final = 60
+"""How long the gateway trusts an answer of the authorizer: a revoked key works no longer than that."""
+
+REQUESTS_PER_SECOND: Final = 500
+BURST: Final = 1000
+
+ACCESS_LOG_FIELDS: Final = {
+    "request_id": "$context.requestId",
+    "time": "$context.requestTime",
+    "ip": "$context.identity.sourceIp",
+    "route": "$context.routeKey",
+    "path": "$context.path",
+    "status": "$context.status",
+    "latency_ms": "$context.responseLatency",
+    "tenant": "$context.authorizer.tenant",
+    "key_id": "$context.authorizer.key_id",
+    "error": "$context.error.message",
+    "authorizer_error": "$context.authorizer.error",
+}
+
+
+class Gateway(Construct):
+    """The HTTP API in front of `Api`, guarded by `Authorizer`."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, config: Config, *, api: Api, authorizer: Authorizer
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.http_api = apigateway.HttpApi(
+            self,
+            "HttpApi",
+            api_name=config.prefix,
+            description="Cronfleet's API: schedules and their runs",
+            create_default_stage=False,
+        )
+        self._stage(config)
+        self._routes(api, authorizer)
+
+    def _routes(self, api: Api, authorizer: Authorizer) -> None:
+        integration = integrations.HttpLambdaIntegration("Integration", api.function)
+        guard = authorizers.HttpLambdaAuthorizer(
+            "Guard",
+            authorizer.function,
+            response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
+            identity_source=["$request.header.Authorization"],
+            results_cache_ttl=cdk.Duration.seconds(KEY_CACHE_SECONDS),
+        )
+        for path in PUBLIC_PATHS:
+            self.http_api.add_routes(path=path, methods=[apigateway.HttpMethod.GET], integration=integration)
+        self.http_api.add_routes(
+            path=PROTECTED_PATH,
+            methods=[apigateway.HttpMethod.ANY],
+            integration=integration,
+            authorizer=guard,
+        )
+
+    def _stage(self, config: Config) -> None:
+        # AWS limits how many log groups outside /aws/vendedlogs/ it may be let into.
+        log_group = logs.LogGroup(
+            self,
+            "AccessLogs",
+            log_group_name=f"/aws/vendedlogs/apigateway/{config.prefix}",
+            retention=logs.RetentionDays.ONE_WEEK if config.local else logs.RetentionDays.ONE_MONTH,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        apigateway.CfnStage(
+            self,
+            "Stage",
+            api_id=self.http_api.api_id,
+            stage_name="$default",
+            auto_deploy=True,
+            default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
+                throttling_rate_limit=REQUESTS_PER_SECOND, throttling_burst_limit=BURST
+            ),
+            access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
+                destination_arn=log_group.log_group_arn, format=json.dumps(ACCESS_LOG_FIELDS)
+            ),
+        )

@@ -1,0 +1,30 @@
+"""RunQueues: one run queue per tier."""
+
+import json
+
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+from cronfleet.adapters.sqs import queues
+
+from infra.config import Config
+from infra.constructs.queue import Queue
+
+
+class RunQueues(Construct):
+    """The run queues by tier, with what a sender needs to know."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+        super().__init__(scope, construct_id)
+        self.by_tier = {
+            tier: Queue(self, tier.capitalize(), config, queue) for tier, queue in queues.RUN_QUEUES.items()
+        }
+
+    @property
+    def urls(self) -> str:
+        """A JSON object of tier and URL, as `settings.RUN_QUEUE_URLS` wants it."""
+        return json.dumps({tier: queue.url for tier, queue in self.by_tier.items()})
+
+    def grant_send(self, role: iam.Role) -> None:
+        """Let `role` send to every run queue."""
+        for queue in self.by_tier.values():
+            queue.grant_send(role)

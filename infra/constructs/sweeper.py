@@ -1,0 +1,40 @@
+"""Sweeper: once a minute, proves that every claimed fire started, and ticks shards that went quiet."""
+
+from typing import Final
+
+from constructs import Construct
+from cronfleet import settings
+
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.dispatcher import grant_dispatch
+from infra.constructs.every_minute import EveryMinute
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import JobStore
+from infra.constructs.run_queues import RunQueues
+
+# Longer than the minute until the next one: the books of a shard are closed under that shard's lease, so
+# two sweepers side by side share the shards and do nothing twice.
+SIZE: Final = Size(memory_mb=1024, timeout_seconds=120)
+
+
+class Sweeper(Function):
+    """The function, its schedule, and the rights of a dispatcher.
+
+    It is invoked directly and never through a queue: it must work while queue polling is down.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        job_store: JobStore,
+        run_queues: RunQueues,
+    ) -> None:
+        part = Part("sweeper", SIZE, environment={settings.RUN_QUEUE_URLS: run_queues.urls})
+        super().__init__(scope, construct_id, config, code, part)
+        grant_dispatch(self.role, job_store, run_queues)
+        EveryMinute(self, "EveryMinute", name=self.name, function=self.function)

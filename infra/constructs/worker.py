@@ -1,0 +1,62 @@
+"""Worker: takes runs of one tier from its run queue, one at a time, and calls their targets."""
+
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda_event_sources as event_sources
+from constructs import Construct
+from cronfleet import settings
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.sqs import queues
+
+from infra.config import APPLICATION, Config
+from infra.constructs.code import Code
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import READ, WRITE, JobStore
+from infra.constructs.queue import Queue
+
+SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
+
+# What a schedule may name: an installation opts a secret or a function in by giving it such a name.
+SECRETS: Final = f"{APPLICATION}/*"
+TARGET_FUNCTIONS: Final = f"{APPLICATION}-target-*"
+
+
+class Worker(Function):
+    """The function of one tier, its place behind that tier's run queue, and the right to reach targets."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        tier: str,
+        job_store: JobStore,
+        run_queue: Queue,
+    ) -> None:
+        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
+        part = Part("worker", SIZE, variant=tier, environment=environment)
+        super().__init__(scope, construct_id, config, code, part)
+        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
+        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
+        self._grant_targets()
+        self.function.add_event_source(
+            event_sources.SqsEventSource(run_queue.queue, batch_size=1, report_batch_item_failures=True)
+        )
+
+    def _grant_targets(self) -> None:
+        for action, service, resource, name in (
+            ("secretsmanager:GetSecretValue", "secretsmanager", "secret", SECRETS),
+            ("lambda:InvokeFunction", "lambda", "function", TARGET_FUNCTIONS),
+        ):
+            arn = cdk.Stack.of(self).format_arn(
+                service=service,
+                resource=resource,
+                resource_name=name,
+                arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+            )
+            self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))

@@ -1,0 +1,56 @@
+"""Control plane: when to run. API, ticker, dispatcher, sweeper."""
+
+import aws_cdk as cdk
+from constructs import Construct
+from cronfleet.adapters.sqs import queues
+
+from infra.config import Config
+from infra.constructs.api import Api
+from infra.constructs.authorizer import Authorizer
+from infra.constructs.code import Code
+from infra.constructs.dispatcher import Dispatcher
+from infra.constructs.gateway import Gateway
+from infra.constructs.job_store import JobStore
+from infra.constructs.queue import Queue
+from infra.constructs.run_queues import RunQueues
+from infra.constructs.sweeper import Sweeper
+from infra.constructs.ticker import Ticker
+from infra.stacks.outputs import list_functions
+
+
+class ControlPlane(cdk.Stack):
+    """Everything that decides when a schedule fires, and the API that changes schedules."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        *,
+        job_store: JobStore,
+        run_queues: RunQueues,
+    ) -> None:
+        super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper")
+        code = Code(self, "Code", config)
+        tick_queue = Queue(self, "Ticks", config, queues.TICKS)
+        ticker = Ticker(self, "Ticker", config, code, tick_queue)
+        dispatcher = Dispatcher(
+            self,
+            "Dispatcher",
+            config,
+            code,
+            job_store=job_store,
+            tick_queue=tick_queue,
+            run_queues=run_queues,
+        )
+        sweeper = Sweeper(self, "Sweeper", config, code, job_store=job_store, run_queues=run_queues)
+        api = Api(self, "Api", config, code, job_store)
+        authorizer = Authorizer(self, "Authorizer", config, code, job_store)
+        gateway = Gateway(self, "Gateway", config, api=api, authorizer=authorizer)
+        list_functions(self, [ticker, dispatcher, sweeper, api, authorizer])
+        self._outputs(gateway, tick_queue)
+
+    def _outputs(self, gateway: Gateway, tick_queue: Queue) -> None:
+        cdk.CfnOutput(self, "ApiId", value=gateway.http_api.api_id)
+        cdk.CfnOutput(self, "ApiEndpoint", value=gateway.http_api.api_endpoint)
+        cdk.CfnOutput(self, "TickQueueUrl", value=tick_queue.url)

@@ -1,0 +1,34 @@
+"""Data plane: running it. The run queues and, for each tier, the worker behind its queue."""
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.job_store import JobStore
+from infra.constructs.run_queues import RunQueues
+from infra.constructs.worker import Worker
+from infra.stacks.outputs import list_functions
+
+
+class DataPlane(cdk.Stack):
+    """Run queue and worker of each tier."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config, job_store: JobStore) -> None:
+        super().__init__(scope, construct_id, description="Cronfleet: run queues and workers")
+        code = Code(self, "Code", config)
+        self.run_queues = RunQueues(self, "RunQueues", config)
+        workers = [
+            Worker(
+                self,
+                f"Worker{tier.capitalize()}",
+                config,
+                code,
+                tier=tier,
+                job_store=job_store,
+                run_queue=run_queue,
+            )
+            for tier, run_queue in self.run_queues.by_tier.items()
+        ]
+        list_functions(self, workers)
+        cdk.CfnOutput(self, "RunQueueUrls", value=self.run_queues.urls, description="JSON: tier and URL")
