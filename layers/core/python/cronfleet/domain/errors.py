@@ -43,7 +43,9 @@ class Stale(CronfleetError):
     """The caller's If-Match names a version that is no longer the current one."""
 
     def __init__(self, expected: Sequence[str], current: str) -> None:
-        super().__init__(f"the schedule has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again")
+        super().__init__(
+            f"the schedule has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again"
+        )
         self.current = current
 
 
@@ -55,5 +57,7 @@ class ClockSkewed(CronfleetError):
     """This process's clock is too far from the store's; it does nothing (promise 9)."""
 
     def __init__(self, skew_ms: int) -> None:
-        super().__init__(f"this process's clock is {skew_ms / 1000:+.1f} s from the store's; it does nothing until they agree")
+        super().__init__(
+            f"this process's clock is {skew_ms / 1000:+.1f} s from the store's; it does nothing until they agree"
+        )
         self.skew_ms = skew_ms

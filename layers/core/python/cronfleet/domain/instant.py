@@ -46,7 +46,8 @@ def from_compact(text: str) -> Instant:
     match = _COMPACT.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not an instant like 20261201T020000Z")
-    return from_datetime(datetime(*map(int, match.groups()), tzinfo=UTC))
+    year, month, day, hour, minute, second = map(int, match.groups())
+    return from_datetime(datetime(year, month, day, hour, minute, second, tzinfo=UTC))
 
 
 def floor_second(instant: Instant) -> Instant:

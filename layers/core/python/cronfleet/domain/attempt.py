@@ -1,0 +1,239 @@
+"""Attempts: who may start a run, whether it may go on, and what its end means.
+
+Three decisions, each a pure function: `decide_start` (may this message start an attempt of that row?),
+`decide_admission` (the row is ours: does the schedule still want it?) and `decide_finish` (what does the
+outcome make of the row?). `docs/states.md` shows them as tables.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from cronfleet.domain.instant import MINUTE, SECOND, Instant
+from cronfleet.domain.lag import lag_ms
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.retry import Retry, next_attempt_at
+from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Attempt, Outcome, Run, RunMessage, RunStatus, too_old
+from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS, Status, Timer
+
+LEASE_MARGIN_SECONDS: Final = 10
+"""How much longer than its time limit an attempt's lease lasts: admission before, stopping and writing after."""
+
+FINISH_MARGIN: Final = 5 * SECOND
+"""The end of a lease that an attempt never runs into: there it is stopped and its end is written."""
+
+PAUSE_CHECK: Final = MINUTE
+"""How often a retry that waits out a pause looks again, when the pause has no end of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Write `run` (which holds the new attempt) on the condition that the stored row is still the one decided on."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Write `run`, which is terminal, and delete the message."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Delete the message: it has nothing to start. Giving it back would dead-letter a live run."""
+
+    reason: Reason
+
+
+StartDecision: TypeAlias = Start | Refuse | Drop
+
+
+def _blank(message: RunMessage) -> Run:
+    return Run(
+        message.key,
+        RunStatus.QUEUED,
+        due_at=message.due_at,
+        tier=message.tier,
+        rev=0,
+        version=message.version,
+        batch=message.batch,
+        claimed_at=message.claimed_at,
+    )
+
+
+def _started(row: Run, message: RunMessage, owner: str, now: Instant) -> Run:
+    attempt = Attempt(row.attempt + 1, row.fence + 1, owner, now)
+    first = row.started_at is None
+    return row.moved(
+        RunStatus.RUNNING,
+        fence=attempt.fence,
+        attempts=(*row.attempts, attempt),
+        lease_until=_lease_until(message.timeout_seconds, now),
+        retry_at=None,
+        batch=message.batch,
+        claimed_at=message.claimed_at if first else row.claimed_at,
+        version=row.version or message.version,
+        started_at=now if first else row.started_at,
+        lag_ms=lag_ms(row.due_at, now) if first else row.lag_ms,
+    )
+
+
+def decide_start(row: Run | None, message: RunMessage, owner: str, now: Instant) -> StartDecision:
+    """Whether `message` may start an attempt on `row` (`None`: there is no row).
+
+    Allowed when there is no row and this is attempt 1, when the row is queued, when it is running under an
+    expired lease (a takeover, which counts as an attempt), and when it waits for exactly this attempt.
+    """
+    refusal = too_old(message.claimed_at, now)
+    if row is None:
+        blank = _blank(message)
+        if refusal is not None:
+            return Refuse(blank.ended(RunStatus.REFUSED, now, refusal))
+        if message.attempt == 1:
+            return Start(_started(blank, message, owner, now))
+        return Drop(Reason(Code.OUT_OF_TURN, f"attempt {message.attempt} of a run that has no row"))
+    if row.is_terminal:
+        return Drop(Reason(Code.FINISHED, f"the run is {row.status}"))
+    if row.status is RunStatus.RUNNING:
+        return _take_over(row, message, owner, now)
+    if refusal is not None:
+        return Refuse(row.ended(RunStatus.REFUSED, now, refusal))
+    if row.status is RunStatus.QUEUED or _in_turn(row, message, now):
+        return Start(_started(row, message, owner, now))
+    return Drop(Reason(Code.OUT_OF_TURN, f"attempt {message.attempt}; the run waits for {row.attempt + 1}"))
+
+
+def _in_turn(row: Run, message: RunMessage, now: Instant) -> bool:
+    return message.attempt == row.attempt + 1 and row.retry_at is not None and row.retry_at <= now
+
+
+def _take_over(row: Run, message: RunMessage, owner: str, now: Instant) -> StartDecision:
+    if row.lease_until is not None and row.lease_until > now:
+        return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", {"lease_until": row.lease_until}))
+    lost = _close_attempt(row, Outcome.LOST, "its worker stopped without a word", now)
+    return Start(_started(lost, message, owner, now))
+
+
+def _close_attempt(row: Run, outcome: Outcome, error: str | None, now: Instant) -> Run:
+    text = None if error is None else error[:MAX_ERROR_CHARACTERS]
+    closed = replace(row.attempts[-1], finished_at=now, outcome=outcome, error=text)
+    return replace(row, attempts=(*row.attempts[:-1], closed))
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Call the target under definition `version`."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Do not call the target; the row becomes `status` for `reason`."""
+
+    status: RunStatus
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do not call the target yet; the same attempt is tried again at `until`."""
+
+    until: Instant
+    reason: Reason
+
+
+Admission: TypeAlias = Admit | End | Wait
+
+
+def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
+    """Whether the schedule, read strongly after the row was started, still wants this attempt.
+
+    Manual causes pass a pause and a changed trigger. A retry waits out a pause; a first attempt ends with it.
+    """
+    if timer is None or timer.status is Status.CANCELLED:
+        return End(RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before the run started"))
+    first = run.attempt == 1
+    if run.key.is_scheduled:
+        if timer.status in (Status.HELD, Status.PARKED):
+            return _hold_back(first, now, Reason(Code.NOT_ON, f"the schedule is {timer.status}"))
+        if timer.status is Status.PAUSED:
+            return _hold_back(first, now, paused_reason(timer), timer.due_at)
+        if first and timer.epoch > run.key.epoch and run.due_at > timer.epoch_since:
+            text = "the trigger changed, or the schedule was resumed, before this fire was due"
+            return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
+    return Admit(timer.version if first else run.version)
+
+
+def paused_reason(timer: Timer) -> Reason:
+    """Why nothing starts while `timer` is paused: who paused it and what they said."""
+    by = timer.pause.by if timer.pause else "someone"
+    said = f": {timer.pause.reason}" if timer.pause and timer.pause.reason else ""
+    return Reason(Code.PAUSED, f"paused by {by}{said}")
+
+
+def _hold_back(first: bool, now: Instant, reason: Reason, until: Instant | None = None) -> Admission:
+    if first:
+        return End(RunStatus.SKIPPED, reason)
+    return Wait(max(until or 0, now + PAUSE_CHECK), reason)
+
+
+def not_admitted(run: Run, end: End, now: Instant) -> Run:
+    """The row after admission refused its attempt for good."""
+    closed = _close_attempt(run, Outcome.NOT_STARTED, end.reason.text, now)
+    return closed.ended(end.status, now, end.reason)
+
+
+def held_back(run: Run, wait: Wait) -> Run:
+    """The row after admission put its attempt off: the attempt was not made, so its number comes again."""
+    previous = run.attempts[:-1]
+    return run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=wait.until, reason=wait.reason)
+
+
+def _lease_until(timeout_seconds: int, now: Instant) -> Instant:
+    return now + (min(timeout_seconds, MAX_TIMEOUT_SECONDS) + LEASE_MARGIN_SECONDS) * SECOND
+
+
+def versioned(run: Run, version: int, timeout_seconds: int, now: Instant) -> Run:
+    """The row after an edit came between claim and start: the new version noted, the lease fit to its limit.
+
+    Written before the target is called, so that later attempts keep the version of the first.
+    """
+    return run.moved(RunStatus.RUNNING, version=version, lease_until=_lease_until(timeout_seconds, now))
+
+
+def deadline_at(run: Run, timeout_seconds: int, now: Instant) -> Instant:
+    """When the attempt is stopped: its time limit from `now`, and never inside the end of its lease."""
+    lease_end = run.lease_until if run.lease_until is not None else now
+    return min(now + timeout_seconds * SECOND, lease_end - FINISH_MARGIN)
+
+
+def attempts_left(run: Run, retry: Retry) -> End | None:
+    """A takeover counts as an attempt: the end of a run whose workers died once too often."""
+    if run.attempt <= retry.max_attempts:
+        return None
+    text = f"all {retry.max_attempts} attempts failed; the last was lost with its worker"
+    return End(RunStatus.DEAD, Reason(Code.ATTEMPTS, text))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a target call came to; `error` is one short line. A failure that is not `retryable` ends the run."""
+
+    outcome: Outcome
+    error: str | None = None
+    retryable: bool = True
+
+
+def decide_finish(run: Run, result: Result, retry: Retry, now: Instant) -> Run:
+    """The row after its attempt ended: succeeded, waiting for the next attempt, or dead."""
+    closed = _close_attempt(run, result.outcome, result.error, now)
+    if result.outcome is Outcome.SUCCEEDED:
+        return closed.ended(RunStatus.SUCCEEDED, now)
+    if not result.retryable:
+        return closed.ended(RunStatus.DEAD, now, Reason(Code.PERMANENT, f"{result.error}; a retry cannot mend it"))
+    due = next_attempt_at(retry, run.key.run_id, run.attempt, now)
+    if due is None:
+        return closed.ended(RunStatus.DEAD, now, Reason(Code.ATTEMPTS, f"all {run.attempt} attempts failed"))
+    return closed.moved(RunStatus.WAITING, retry_at=due, lease_until=None, reason=None)

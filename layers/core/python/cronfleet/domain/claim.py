@@ -1,0 +1,190 @@
+"""Claims: what a dispatcher may turn into runs, and the batch it writes down before it claims anything."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.run import RunKey, RunMessage
+from cronfleet.domain.schedule import Timer
+
+MAX_FIRES_PER_CLAIM: Final = 60
+"""Nominals that one claim takes: a one-second interval fires every second under a look-ahead of ten."""
+
+MAX_BATCH_ENTRIES: Final = 100
+
+
+class TimerKind(StrEnum):
+    """What waits in the due index besides a schedule's own timer."""
+
+    QUEUED = "queued"
+    """The first attempt of a row that was written beforehand: run now, or a fire that a changed trigger left due."""
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimer:
+    """A run that waits for a time: its first attempt, or its next one. Retired by its claim."""
+
+    key: RunKey
+    kind: TimerKind
+    attempt: int
+    due_at: Instant
+    tier: str
+    shard: int
+    version: int
+    timeout_seconds: int
+    claim_batch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An item of the due index that cannot be read: it is parked, and poisons nothing.
+
+    `partition` and `sort` are its stored key, `due_at` what the index said, `why` what was wrong with it.
+    """
+
+    partition: str
+    sort: str
+    due_at: Instant
+    why: str
+
+
+DueItem: TypeAlias = Timer | RunTimer | Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """One moment a trigger names: the calendar's time, and ours after jitter or catch-up."""
+
+    nominal_at: Instant
+    due_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRange:
+    """Nominals from `first_at` to `last_at`, both included, that do not run, and why."""
+
+    first_at: Instant
+    last_at: Instant
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleClaim:
+    """The claim of a schedule's due fires: one conditional write that advances its timer.
+
+    Conditioned on `rev`, `nominal_at` and `due_at` as they were read. `following` is what the timer waits for
+    next; `None` completes the schedule.
+    """
+
+    tenant: str
+    schedule_id: str
+    tier: str
+    rev: int
+    epoch: int
+    version: int
+    timeout_seconds: int
+    nominal_at: Instant
+    due_at: Instant
+    fires: tuple[Fire, ...]
+    skipped: SkippedRange | None
+    following: Fire | None
+
+    def run_key(self, nominal_at: Instant) -> RunKey:
+        return RunKey(self.tenant, self.schedule_id, self.epoch, nominal_at)
+
+    def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:
+        """One message per fire, first attempts all."""
+        for fire in self.fires:
+            yield RunMessage(
+                self.run_key(fire.nominal_at),
+                self.tier,
+                attempt=1,
+                due_at=fire.due_at,
+                claimed_at=claimed_at,
+                batch=batch_id,
+                version=self.version,
+                timeout_seconds=self.timeout_seconds,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RunClaim:
+    """The claim of a run's own timer: one conditional write that retires it."""
+
+    timer: RunTimer
+
+    def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:
+        """The one message that starts the attempt."""
+        timer = self.timer
+        yield RunMessage(
+            timer.key,
+            timer.tier,
+            attempt=timer.attempt,
+            due_at=timer.due_at,
+            claimed_at=claimed_at,
+            batch=batch_id,
+            version=timer.version,
+            timeout_seconds=timer.timeout_seconds,
+        )
+
+
+Claim: TypeAlias = ScheduleClaim | RunClaim
+
+
+class ClaimOutcome(StrEnum):
+    """What the store said to one claim."""
+
+    WON = "won"
+    """It succeeded now, or the stored item says that this batch had won it before."""
+    LOST = "lost"
+    """Somebody else's claim or change came first. Normal, and counted."""
+    UNANSWERED = "unanswered"
+    """A throttle, a time-out or a conflict of transactions is no answer: ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchId:
+    """`shard.fence.number`: unique for ever, since a fence is never drawn twice and one owner counts its batches."""
+
+    shard: int
+    fence: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.shard}.{self.fence}.{self.number}"
+
+    @classmethod
+    def parse(cls, text: str) -> "BatchId":
+        """The reverse of `str`; raises `ValueError`."""
+        shard, fence, number = map(int, text.split("."))
+        return cls(shard, fence, number)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Batches of one shard in the order in which they were announced."""
+        return self.fence, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A shard's write-ahead record of what it is about to claim.
+
+    `previous` links the announced batches of the shard: a batch that was written and never announced is on no
+    chain, and nothing was claimed under its id. `losers` are the positions of claims that somebody else won.
+    """
+
+    batch_id: BatchId
+    previous: BatchId | None
+    claimed_at: Instant
+    claims: tuple[Claim, ...]
+    losers: frozenset[int] = frozenset()
+
+    def won_messages(self) -> Iterator[RunMessage]:
+        """A message for every fire that this batch turned into a run."""
+        for position, claim in enumerate(self.claims):
+            if position not in self.losers:
+                yield from claim.messages(str(self.batch_id), self.claimed_at)

@@ -1,0 +1,219 @@
+"""When a cron expression fires: a search among wall-clock times, mapped to UTC segment by segment.
+
+The rule (Debian's cron, `docs/decisions/0001-cron-and-zones.md`): a fixed-time job whose time falls into a gap fires
+once at the first instant after it, and in an overlap in the first pass only; a wildcard job fires at every real minute
+that matches. Seconds in here are those of `domain/zones.py`.
+"""
+
+from bisect import bisect_left
+from calendar import monthrange
+from datetime import date, datetime, timedelta
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from cronfleet.domain import cron_grammar
+from cronfleet.domain.cron_grammar import CronFields, DayRule
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.zones import DAY_SECONDS, LOOK_BACK_SECONDS, Segment, Zone
+
+if TYPE_CHECKING:
+    from croniter import croniter
+
+EXPRESSIONS_KEPT: Final = 4096
+DAY_RULES_KEPT: Final = 256
+
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_FIRST_DAY: Final = date.min.toordinal() - _EPOCH_DAY
+_LAST_DAY: Final = date.max.toordinal() - _EPOCH_DAY
+_MONTH_LENGTHS: Final = {2: (28, 29), 4: (30,), 6: (30,), 9: (30,), 11: (30,)}
+
+
+class Cron:
+    """A parsed expression; get it from `parse`."""
+
+    __slots__ = ("_days", "_every_day", "_hours", "_minutes", "_months", "fixed_time")
+
+    def __init__(self, fields: CronFields) -> None:
+        self.fixed_time = fields.fixed_time
+        self._minutes = fields.minutes
+        self._hours = fields.hours
+        self._months = frozenset(fields.months)
+        self._days = _month_days(fields.days)
+        self._every_day = fields.days.is_every_day and len(fields.months) == 12
+
+    def next_wall(self, wall: int) -> int | None:
+        """The first matching wall second that is not before `wall`; None after the year 9999."""
+        day, rest = divmod(wall, DAY_SECONDS)
+        found = self._next_day(day)
+        if found == day:
+            minute = self._next_minute(-(-rest // 60))
+            if minute is not None:
+                return day * DAY_SECONDS + minute * 60
+            found = self._next_day(day + 1)
+        return None if found is None else found * DAY_SECONDS + self._hours[0] * 3600 + self._minutes[0] * 60
+
+    def _next_minute(self, minute: int) -> int | None:
+        """The first matching minute of a day that is not before `minute`."""
+        hour, rest = divmod(minute, 60)
+        at = bisect_left(self._hours, hour)
+        if at == len(self._hours):
+            return None
+        if self._hours[at] == hour:
+            later = bisect_left(self._minutes, rest)
+            if later < len(self._minutes):
+                return hour * 60 + self._minutes[later]
+            at += 1
+        return self._hours[at] * 60 + self._minutes[0] if at < len(self._hours) else None
+
+    def _next_day(self, day: int) -> int | None:
+        """The first matching day (counted from the epoch) that is not before `day`."""
+        if day > _LAST_DAY:
+            return None
+        day = max(day, _FIRST_DAY)
+        if self._every_day:
+            return day
+        start = date.fromordinal(day + _EPOCH_DAY)
+        year, month, month_day = start.year, start.month, start.day
+        while year <= date.max.year:
+            if month in self._months:
+                weekday, length = monthrange(year, month)
+                found = self._days.first_from(month_day, length, weekday)
+                if found:
+                    return date(year, month, found).toordinal() - _EPOCH_DAY
+            year, month, month_day = (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)
+        return None
+
+
+class MonthDays:
+    """The matching days of a month. Months come in 28 shapes only (four lengths, seven weekdays to begin on), so what
+    was once searched is kept by shape and serves every year and every expression with the same day rule.
+
+    Plain numbers are croniter's search; what it cannot say (`L-3`, `LW`, several `W`, `#` under either-or) is resolved
+    here.
+    """
+
+    __slots__ = ("_croniter", "_found", "_rule")
+
+    def __init__(self, rule: DayRule) -> None:
+        self._rule = rule
+        self._found: dict[tuple[int, int, int], int] = {}
+        self._croniter: croniter | None = None
+
+    def first_from(self, day: int, length: int, first_weekday: int) -> int:
+        """The first matching day that is not before `day`, or 0, in a month of `length` days whose first day is
+        `first_weekday` (Monday is 0).
+        """
+        key = (day, length, first_weekday)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._search(*key)
+        return found
+
+    def _search(self, day: int, length: int, first_weekday: int) -> int:
+        if self._rule.is_every_day:
+            return day
+        if self._rule.is_plain:
+            return self._ask_croniter(day, length, first_weekday)
+        matching = days_of_shape(self._rule, length, first_weekday)
+        return next((each for each in sorted(matching) if each >= day), 0)
+
+    def _ask_croniter(self, day: int, length: int, first_weekday: int) -> int:
+        year, month = _month_of_shape(length, first_weekday)
+        before = datetime(year, month, day) - timedelta(minutes=1)  # noqa: DTZ001 - a wall-clock time, without a zone
+        if self._croniter is None:
+            self._croniter = _croniter(self._rule, before)
+        found: datetime = self._croniter.get_next(datetime, before)
+        return found.day if (found.year, found.month) == (year, month) else 0
+
+
+def days_of_shape(rule: DayRule, length: int, first_weekday: int) -> set[int]:
+    """The days that `rule` names in a month of `length` days whose first day is `first_weekday` (Monday is 0)."""
+    by_weekday: dict[int, list[int]] = {weekday: [] for weekday in range(7)}  # Sunday is 0
+    for day in range(1, length + 1):
+        by_weekday[(first_weekday + day) % 7].append(day)
+    month_days = {day for day in rule.month_days if day <= length}
+    month_days |= {length - before for before in rule.from_last if before < length}
+    month_days |= {_nearest_workday(day or length, length, first_weekday) for day in rule.nearest if day <= length}
+    weekdays = {day for weekday in rule.weekdays for day in by_weekday[weekday]}
+    weekdays |= {
+        day
+        for weekday, n in rule.nth
+        for day in (by_weekday[weekday][n - 1 :] if n == 0 else by_weekday[weekday][n - 1 : n])
+    }
+    return month_days & weekdays if rule.both else month_days | weekdays
+
+
+def _nearest_workday(day: int, length: int, first_weekday: int) -> int:
+    """Monday to Friday nearest to `day`, never in another month."""
+    weekday = (first_weekday + day - 1) % 7
+    if weekday == 5:
+        return day - 1 if day > 1 else day + 2
+    if weekday == 6:
+        return day + 1 if day < length else day - 2
+    return day
+
+
+@lru_cache(maxsize=EXPRESSIONS_KEPT)
+def parse(expression: str) -> Cron:
+    """The expression, ready to search; `Invalid("cron", …)` if it is none, or names no day that ever exists."""
+    fields = cron_grammar.expand(expression)
+    if not _can_fire(fields):
+        raise Invalid(
+            "cron", f"`{cron_grammar.normalise(expression)}` can never fire: no month it names has such a day"
+        )
+    return Cron(fields)
+
+
+def next_fire(cron: Cron, zone: Zone, after: int) -> int | None:
+    """The first UTC second later than `after` at which `cron` fires in `zone`; None after the year 9999."""
+    second = after + 1
+    while (segment := zone.segment_at(second)) is not None:
+        wall = second + segment.offset
+        if cron.fixed_time:
+            if second == segment.start and _matches_in_gap(cron, segment):
+                return second
+            wall = max(wall, segment.reached)
+        found = cron.next_wall(wall)
+        end = segment.end + segment.offset
+        if found is not None and found < end:
+            return found - segment.offset
+        second = segment.end
+        # An overlap may show the segment's last hours again, so far is safe only if more than those were searched.
+        if end - wall > LOOK_BACK_SECONDS:
+            if found is None:
+                return None
+            second = max(second, found - LOOK_BACK_SECONDS)
+    return None
+
+
+def _matches_in_gap(cron: Cron, segment: Segment) -> bool:
+    back = segment.start + segment.offset
+    if segment.reached >= back:
+        return False
+    skipped = cron.next_wall(segment.reached)
+    return skipped is not None and skipped < back
+
+
+def _can_fire(fields: CronFields) -> bool:
+    lengths = {length for month in fields.months for length in _MONTH_LENGTHS.get(month, (31,))}
+    # In the 400 years after which the calendar repeats, each month begins on each weekday, 29 days long ones too.
+    return any(days_of_shape(fields.days, length, weekday) for length in lengths for weekday in range(7))
+
+
+@lru_cache(maxsize=DAY_RULES_KEPT)
+def _month_days(rule: DayRule) -> MonthDays:
+    return MonthDays(rule)
+
+
+@cache
+def _month_of_shape(length: int, first_weekday: int) -> tuple[int, int]:
+    """A month of this shape, as (year, month); the 28 years from 2000 hold one of each."""
+    months = ((year, month) for year in range(2000, 2028) for month in (1, 2, 4))
+    return next(month for month in months if monthrange(*month) == (first_weekday, length))
+
+
+def _croniter(rule: DayRule, start: datetime) -> "croniter":
+    from croniter import croniter  # noqa: PLC0415 - 50 ms that a function which searches no days never pays
+
+    month_days, weekdays = (",".join(map(str, numbers)) for numbers in (rule.month_days, rule.weekdays))
+    return croniter(f"0 0 {month_days} * {weekdays}", start, day_or=not rule.both)

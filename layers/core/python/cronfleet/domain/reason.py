@@ -1,0 +1,57 @@
+"""Why: every decision that keeps a run from simply running carries one of these to the ledger, API and log.
+
+`docs/states.md` holds the table of codes; a test compares it with `Code`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+Detail: TypeAlias = Mapping[str, str | int]
+
+
+class Code(StrEnum):
+    """A reason's type; its sentence and details say the rest."""
+
+    MISSED = "missed"
+    """Nothing fired in time (an outage of the scheduler) and the misfire policy wants no catch-up."""
+    PAUSED = "paused"
+    """The schedule was paused, or became so between claim and start."""
+    OVERLAP = "overlap"
+    """An earlier run of the schedule was still going and its overlap policy is `skip`."""
+    SUPERSEDED = "superseded"
+    """The trigger changed, or the schedule was resumed or created anew, before this fire was due."""
+    CANCELLED = "cancelled"
+    """The run, or its schedule, was cancelled before it started."""
+    NOT_ON = "not_on"
+    """The schedule is held or parked."""
+    ATTEMPTS = "attempts"
+    """Every attempt failed."""
+    PERMANENT = "permanent"
+    """An attempt failed in a way that no retry can mend."""
+    TOO_OLD = "too_old"
+    """The message was claimed longer ago than rows and queues remember."""
+    NO_DEFINITION = "no_definition"
+    """The version that the run needs cannot be read."""
+    UNREADABLE = "unreadable"
+    """The stored item cannot be read; the schedule is parked."""
+    TENANT_RATE = "tenant_rate"
+    """The tenant has had its share of this tick; the fire is deferred."""
+    EARLY = "early"
+    """The message came before its time and was sent again with the delay that was left."""
+    LIVE_LEASE = "live_lease"
+    """Another worker holds a live lease on the run."""
+    FINISHED = "finished"
+    """The run is finished; a duplicate never starts it again."""
+    OUT_OF_TURN = "out_of_turn"
+    """The message names an attempt that the run is not waiting for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A typed reason: its code, one short sentence for people, and what machines may want to read."""
+
+    code: Code
+    text: str
+    detail: Detail = field(default_factory=dict)

@@ -1,0 +1,227 @@
+"""Runs: a row of the ledger, its attempts, and every legal move of both.
+
+A row is one run, one skip, or one range in which nothing fired. Decisions about a row are taken here, purely;
+the worker writes what comes out on the condition that the row's `rev` is still the one decided on.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import DAY, Instant, from_compact, to_compact
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.tenant import ID_PATTERN
+
+SCHEDULE_CAUSE: Final = "schedule"
+MANUAL_CAUSE: Final = "manual"
+
+MESSAGE_MAX_AGE: Final = 15 * DAY
+"""Older messages are refused: queues keep theirs for 14 days, so an older claim is a stray copy."""
+
+ROW_LIFE_SECONDS: Final = 30 * 24 * 3600
+"""Rows live at least this long by TTL, longer than any message."""
+
+MAX_ERROR_CHARACTERS: Final = 400
+
+_CAUSE: Final = re.compile(rf"{SCHEDULE_CAUSE}|{MANUAL_CAUSE}-[0-9a-z]{{1,40}}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """What makes a run the same run: its text is the run id and the idempotency key.
+
+    `cause` is `schedule`, or `manual-` and the id of the request that asked for it.
+    """
+
+    tenant: str
+    schedule_id: str
+    epoch: int
+    nominal_at: Instant
+    cause: str = SCHEDULE_CAUSE
+
+    @property
+    def run_id(self) -> str:
+        """`tenant~schedule~epoch~20261201T020000Z~schedule`; `parse` is its reverse."""
+        return "~".join((self.tenant, self.schedule_id, str(self.epoch), to_compact(self.nominal_at), self.cause))
+
+    @property
+    def is_scheduled(self) -> bool:
+        return self.cause == SCHEDULE_CAUSE
+
+    @classmethod
+    def parse(cls, run_id: str) -> "RunKey":
+        """The key that `run_id` encodes; raises `Invalid("run_id")` for any other text."""
+        parts = run_id.split("~")
+        if len(parts) != 5 or not _is_run_id(parts):
+            raise Invalid(
+                "run_id", "is not a run id; copy one from the schedule's history (GET /v1/schedules/{id}/runs)"
+            )
+        tenant, schedule_id, epoch, nominal, cause = parts
+        try:
+            return cls(tenant, schedule_id, int(epoch), from_compact(nominal), cause)
+        except ValueError as error:
+            raise Invalid("run_id", str(error)) from error
+
+
+def _is_run_id(parts: list[str]) -> bool:
+    tenant, schedule_id, epoch, _, cause = parts
+    return bool(
+        ID_PATTERN.fullmatch(tenant)
+        and ID_PATTERN.fullmatch(schedule_id)
+        and epoch.isascii()
+        and epoch.isdecimal()
+        and len(epoch) <= 9
+        and _CAUSE.fullmatch(cause)
+    )
+
+
+class RunStatus(StrEnum):
+    """The state of a ledger row. A run that is claimed and has no row yet is shown as `queued`."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    """For its next attempt."""
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    """Out of attempts, with every attempt's reason."""
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    """Claimed, and not started, for a reason."""
+    MISSED = "missed"
+    """A range in which nothing could fire in time."""
+    PAUSED = "paused"
+    """A range in which the schedule was paused."""
+    REFUSED = "refused"
+    """The scheduler could not run it, for a reason."""
+
+
+_R: Final = RunStatus
+MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
+    None: frozenset({_R.QUEUED, _R.RUNNING, _R.MISSED, _R.PAUSED, _R.CANCELLED, _R.REFUSED}),
+    _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
+    _R.RUNNING: frozenset({_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.REFUSED}),
+    _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
+    _R.SUCCEEDED: frozenset(),
+    _R.DEAD: frozenset(),
+    _R.CANCELLED: frozenset(),
+    _R.SKIPPED: frozenset(),
+    _R.MISSED: frozenset(),
+    _R.PAUSED: frozenset(),
+    _R.REFUSED: frozenset(),
+}
+"""Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start."""
+
+TERMINAL: Final = frozenset(status for status, after in MOVES.items() if status is not None and not after)
+
+
+class Outcome(StrEnum):
+    """How an attempt ended; an attempt without one is still going."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    """Its lease ended without a word: the worker died, and another took over."""
+    NOT_STARTED = "not_started"
+    """Admission refused it before the target was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try, under a lease and a fence that rises with each."""
+
+    number: int
+    fence: int
+    owner: str
+    started_at: Instant
+    finished_at: Instant | None = None
+    outcome: Outcome | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row of the ledger.
+
+    `lease_until` ends the lease of the running attempt; `retry_at` is when a waiting run is due again.
+    A range row stands for each nominal from the key's `nominal_at` to `until_nominal_at`, both included.
+    `rev` rises with every write; every write but the first is conditioned on it.
+    """
+
+    key: RunKey
+    status: RunStatus
+    due_at: Instant
+    tier: str
+    rev: int = 1
+    version: int = 0
+    batch: str = ""
+    claimed_at: Instant | None = None
+    fence: int = 0
+    attempts: tuple[Attempt, ...] = ()
+    lease_until: Instant | None = None
+    retry_at: Instant | None = None
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+    lag_ms: int | None = None
+    reason: Reason | None = None
+    until_nominal_at: Instant | None = None
+    payload: Any = None
+    has_payload: bool = False
+    """True for a manual run whose caller overrode the payload (with `payload`, which may be null)."""
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def attempt(self) -> int:
+        """The number of the latest attempt; 0 before the first."""
+        return self.attempts[-1].number if self.attempts else 0
+
+    @property
+    def owner(self) -> str | None:
+        return self.attempts[-1].owner if self.attempts else None
+
+    def moved(self, status: RunStatus, **changes: Any) -> "Run":
+        """This row in `status`, one `rev` on. A move that the table does not list is a bug, hence `ValueError`."""
+        if status not in MOVES[self.status]:
+            raise ValueError(f"run {self.key.run_id} cannot go from {self.status} to {status}")
+        return replace(self, status=status, rev=self.rev + 1, **changes)
+
+    def ended(self, status: RunStatus, now: Instant, reason: Reason | None = None) -> "Run":
+        """This row in the terminal `status`."""
+        return self.moved(status, finished_at=now, reason=reason, lease_until=None, retry_at=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RunMessage:
+    """What travels through a run queue: enough to start the run, under a lease that fits, without a read before."""
+
+    key: RunKey
+    tier: str
+    attempt: int
+    due_at: Instant
+    claimed_at: Instant
+    batch: str
+    version: int
+    timeout_seconds: int
+
+
+def range_row(
+    key: RunKey, until_nominal_at: Instant, tier: str, status: RunStatus, now: Instant, reason: Reason
+) -> Run:
+    """One entry for a stretch in which nothing could fire; it counts for each nominal inside it."""
+    return Run(
+        key, status, due_at=key.nominal_at, tier=tier, until_nominal_at=until_nominal_at, finished_at=now, reason=reason
+    )
+
+
+def too_old(claimed_at: Instant, now: Instant) -> Reason | None:
+    """Why a message claimed at `claimed_at` is refused, if it is."""
+    if now - claimed_at <= MESSAGE_MAX_AGE:
+        return None
+    return Reason(Code.TOO_OLD, f"claimed more than {MESSAGE_MAX_AGE // DAY} days ago", {"claimed_at": claimed_at})

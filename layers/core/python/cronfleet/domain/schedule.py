@@ -1,0 +1,193 @@
+"""Schedules: a standing order, its hot timer and its immutable definitions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from cronfleet.domain.errors import Conflict
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.misfire import Misfire
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.retry import Retry
+from cronfleet.domain.target import Target
+from cronfleet.domain.trigger import Trigger
+
+DEFAULT_TIMEOUT_SECONDS: Final = 60
+MAX_TIMEOUT_SECONDS: Final = 840
+"""A worker function lives 900 s at most; the rest is for starting, finishing and the lease."""
+
+
+class Status(StrEnum):
+    """Where a schedule stands."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    HELD = "held"
+    """Imported and not yet on."""
+    PARKED = "parked"
+    """Refused by the scheduler, with a reason."""
+    COMPLETED = "completed"
+    """Nothing is left to fire."""
+    CANCELLED = "cancelled"
+    """Deleted; the timer stays as a tombstone so that its epoch goes on if the id comes back."""
+
+
+class Change(StrEnum):
+    """What may happen to a schedule."""
+
+    CREATE = "create"
+    EDIT = "edit"
+    RETIME = "retime"
+    """An edit that changes the trigger."""
+    PAUSE = "pause"
+    RESUME = "resume"
+    PARK = "park"
+    COMPLETE = "complete"
+    CANCEL = "cancel"
+    RUN = "run"
+    """Run now: the status stays as it is."""
+
+
+_S: Final = Status
+_C: Final = Change
+TRANSITIONS: Final[Mapping[tuple[Status, Change], Status]] = {
+    (_S.CANCELLED, _C.CREATE): _S.ACTIVE,
+    (_S.ACTIVE, _C.EDIT): _S.ACTIVE,
+    (_S.PAUSED, _C.EDIT): _S.PAUSED,
+    (_S.HELD, _C.EDIT): _S.HELD,
+    (_S.PARKED, _C.EDIT): _S.PARKED,
+    (_S.COMPLETED, _C.EDIT): _S.COMPLETED,
+    (_S.ACTIVE, _C.RETIME): _S.ACTIVE,
+    (_S.PAUSED, _C.RETIME): _S.PAUSED,
+    (_S.HELD, _C.RETIME): _S.HELD,
+    (_S.PARKED, _C.RETIME): _S.ACTIVE,
+    (_S.COMPLETED, _C.RETIME): _S.ACTIVE,
+    (_S.ACTIVE, _C.PAUSE): _S.PAUSED,
+    (_S.PAUSED, _C.PAUSE): _S.PAUSED,
+    (_S.PAUSED, _C.RESUME): _S.ACTIVE,
+    (_S.HELD, _C.RESUME): _S.ACTIVE,
+    (_S.PARKED, _C.RESUME): _S.ACTIVE,
+    (_S.ACTIVE, _C.PARK): _S.PARKED,
+    (_S.PAUSED, _C.PARK): _S.PARKED,
+    (_S.ACTIVE, _C.COMPLETE): _S.COMPLETED,
+    (_S.PAUSED, _C.COMPLETE): _S.COMPLETED,
+    (_S.ACTIVE, _C.CANCEL): _S.CANCELLED,
+    (_S.PAUSED, _C.CANCEL): _S.CANCELLED,
+    (_S.HELD, _C.CANCEL): _S.CANCELLED,
+    (_S.PARKED, _C.CANCEL): _S.CANCELLED,
+    (_S.COMPLETED, _C.CANCEL): _S.CANCELLED,
+    (_S.ACTIVE, _C.RUN): _S.ACTIVE,
+    (_S.PAUSED, _C.RUN): _S.PAUSED,
+    (_S.HELD, _C.RUN): _S.HELD,
+    (_S.COMPLETED, _C.RUN): _S.COMPLETED,
+}
+"""Every legal move of a schedule; what is not here is refused."""
+
+
+def moved(status: Status, change: Change) -> Status:
+    """The status after `change`; raises `Conflict` naming what is possible instead."""
+    after = TRANSITIONS.get((status, change))
+    if after is None:
+        possible = sorted(c.value for s, c in TRANSITIONS if s is status)
+        raise Conflict(f"a schedule that is {status} cannot {change}; it can: {', '.join(possible)}")
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Who paused a schedule, when and why; with `until` it resumes by itself."""
+
+    by: str
+    at: Instant
+    reason: str = ""
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """How a schedule behaves when things are late, overlap or fail."""
+
+    misfire: Misfire = field(default_factory=Misfire)
+    overlap: Overlap = Overlap.ALLOW
+    jitter_seconds: int = 0
+    retry: Retry = field(default_factory=Retry)
+    timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a caller asks for: all of a schedule that a version fixes."""
+
+    trigger: Trigger
+    target: Target
+    owner: str = ""
+    description: str = ""
+    payload: Any = None
+    policies: Policies = field(default_factory=Policies)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One immutable version of a schedule."""
+
+    tenant: str
+    schedule_id: str
+    version: int
+    spec: Spec
+    author: str
+    created_at: Instant
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """The hot item of a schedule: what the dispatcher needs, and nothing that a payload can blow up.
+
+    `version` is the definition's number. `epoch` rises when old fires must no longer count, at `epoch_since`.
+    `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
+    to be claimed (after jitter or deferral; while paused, when to resume); both `None` when nothing waits.
+    Fires at or before `fire_through` are wanted however late: a resume asked for them.
+    `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
+    """
+
+    tenant: str
+    schedule_id: str
+    tier: str
+    shard: int
+    status: Status
+    trigger: Trigger
+    misfire: Misfire
+    overlap: Overlap
+    jitter_seconds: int
+    timeout_seconds: int
+    version: int
+    epoch: int
+    epoch_since: Instant
+    rev: int
+    nominal_at: Instant | None
+    due_at: Instant | None
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    pause: Pause | None = None
+    parked: Reason | None = None
+    deferred: Reason | None = None
+    fire_through: Instant | None = None
+    claim_batch: str | None = None
+    change_id: str = ""
+    created_at: Instant = 0
+    updated_at: Instant = 0
+
+    @property
+    def key(self) -> str:
+        """What jitter is hashed from, and errors name: tenant and schedule."""
+        return f"{self.tenant}~{self.schedule_id}"
+
+    @property
+    def etag(self) -> str:
+        """The HTTP validator: it moves with every accepted change, never with a claim or a deferral."""
+        return f'"{self.version}-{self.change_id}"'

@@ -1,0 +1,313 @@
+"""The job store, as the services need it: a few primitives, each atomic on one item or one transaction.
+
+Rules that every store keeps (the contract suite in tests/integration/contracts proves them):
+conditions are judged against the base item, never an index; a write whose reply was lost is recognised as one's
+own when it is tried again; a throttle, a time-out or a conflict of transactions raises `NoAnswer`, which means
+"ask again", and never counts as a refusal.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.run import Run, RunKey
+from cronfleet.domain.schedule import Definition, Status, Timer
+from cronfleet.domain.tenant import Tenant
+
+Item = TypeVar("Item")
+
+
+class NoAnswer(Exception):
+    """The store did not say whether it did it: a throttle, a time-out, a conflict of transactions. Ask again."""
+
+
+class Refused(Exception):
+    """A transaction was refused, whole: the write at `position` found its condition false. `stored` is that item."""
+
+    def __init__(self, position: int, stored: Any) -> None:
+        super().__init__(f"the condition of write {position} did not hold")
+        self.position = position
+        self.stored = stored
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Some items and, while there may be more, an opaque `cursor` (URL-safe text) to go on from."""
+
+    items: Sequence[Item]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A schedule in a list."""
+
+    schedule_id: str
+    status: Status
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A stored API key: `digest` is the SHA-256 (hex) of the whole key, which is never stored."""
+
+    key_id: str
+    digest: str
+    tenant: Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRecord:
+    """What a POST with an Idempotency-Key answered. `request_digest` tells a repeat from another request."""
+
+    tenant: str
+    key: str
+    request_digest: str
+    answer: Mapping[str, Any]
+    expires_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """How far the sweeper has closed a shard's books.
+
+    Every announced batch up to `closed_through` is settled, but for the fires in `open`: batch id → what is
+    still owed of it.
+    """
+
+    shard: int
+    rev: int = 0
+    closed_through: BatchId | None = None
+    open: Mapping[str, "Owed"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Positions (in the order of `Batch.won_messages`) without a settled row; when they are next sent again."""
+
+    positions: tuple[int, ...]
+    resends: int = 0
+    resend_at: Instant | None = None
+
+
+# --- the writes of a transaction -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTimer:
+    """Put a timer where none is."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTimer:
+    """Replace a timer, on the condition that `rev` and `nominal_at` are still those of `before`."""
+
+    timer: Timer
+    before: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class InsertDefinition:
+    """Put a version that is not there; versions are never changed."""
+
+    definition: Definition
+
+
+@dataclass(frozen=True, slots=True)
+class InsertRun:
+    """Put a ledger row where none is."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceRun:
+    """Replace a ledger row, on the condition that its `rev` is still `run.rev - 1`."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class InsertRunTimer:
+    """Put a run's timer where none is."""
+
+    timer: RunTimer
+
+
+@dataclass(frozen=True, slots=True)
+class InsertAudit:
+    """Append to the audit log."""
+
+    entry: AuditEntry
+
+
+@dataclass(frozen=True, slots=True)
+class InsertIdempotency:
+    """Remember an answer where none is remembered (or the remembered one has expired)."""
+
+    record: IdempotencyRecord
+
+
+Write: TypeAlias = (
+    CreateTimer
+    | UpdateTimer
+    | InsertDefinition
+    | InsertRun
+    | ReplaceRun
+    | InsertRunTimer
+    | InsertAudit
+    | InsertIdempotency
+)
+
+
+class ScheduleStore(Protocol):
+    """Timers, definitions, lists; and the one transaction that every change goes through."""
+
+    def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
+        """The timer, read strongly; tombstones too."""
+        ...
+
+    def get_definition(self, tenant: str, schedule_id: str, version: int) -> Definition | None:
+        """A version; read eventually first (it never changes), strongly when that finds nothing."""
+        ...
+
+    def get_schedules(self, tenant: str, listed: Sequence[Listed]) -> Sequence[tuple[Timer, Definition]]:
+        """Timers with their current definitions, in the order asked for; what is gone meanwhile is left out."""
+        ...
+
+    def list_schedules(
+        self, tenant: str, *, prefix: str, status: Status | None, cursor: str | None, limit: int
+    ) -> Page[Listed]:
+        """A tenant's schedules by id, tombstones left out; `limit` items unless the list ends."""
+        ...
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        """Do all writes or none. Raises `Refused` (first failed condition) or `NoAnswer`."""
+        ...
+
+    def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
+        """What was answered under this key, read strongly, if it has not expired."""
+        ...
+
+    def find_api_key(self, key_id: str) -> ApiKey | None:
+        """The stored key, read strongly."""
+        ...
+
+
+class RunStore(Protocol):
+    """Ledger rows and the overlap gate."""
+
+    def insert_run(self, run: Run) -> Run | None:
+        """Put a row where none is: `None` when it is written now, else the row that is there (maybe one's own)."""
+        ...
+
+    def replace_run(self, run: Run) -> Run | None:
+        """Replace the row if its `rev` is still `run.rev - 1`: `None` when done, else the row that is there."""
+        ...
+
+    def get_run(self, key: RunKey) -> Run | None:
+        """The row, read strongly."""
+        ...
+
+    def get_runs(self, keys: Sequence[RunKey]) -> Mapping[RunKey, Run]:
+        """Rows by batch reads, eventually consistent; absent ones are left out."""
+        ...
+
+    def list_runs(self, tenant: str, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Run]:
+        """A schedule's history, newest first."""
+        ...
+
+    def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
+        """Take the schedule's gate for `run_id` if it is free, or held by it, or by `instead_of`.
+
+        `None` when `run_id` holds it now, else the run id that does.
+        """
+        ...
+
+    def release_gate(self, tenant: str, schedule_id: str, run_id: str) -> None:
+        """Free the gate if `run_id` holds it."""
+        ...
+
+
+class ShardStore(Protocol):
+    """Shard leases, the dispatch log, the due index, claims, and the sweeper's books."""
+
+    def skew_ms(self) -> int | None:
+        """This process's clock minus the store's, by the Date header of its latest answers.
+
+        0 while the difference is within what a header of whole seconds can tell; `None` before the first answer.
+        """
+        ...
+
+    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
+        """Take the shard for a slot: `None` when the slot was served, or another's lease is live at `now`.
+
+        The lease returned holds the new fence and the batch that a predecessor left open.
+        """
+        ...
+
+    def get_lease(self, shard: int) -> ShardLease | None:
+        """The lease item, read strongly; `None` before the first tick."""
+        ...
+
+    def put_batch(self, batch: Batch) -> None:
+        """Write a batch into the dispatch log; its id is its owner's alone."""
+        ...
+
+    def get_batch(self, batch_id: BatchId) -> Batch | None:
+        """A batch of the log, read strongly."""
+        ...
+
+    def announce(self, lease: ShardLease, batch_id: BatchId, until: Instant) -> bool:
+        """Make `batch_id` the shard's open batch, close the one before, renew the lease.
+
+        False when `lease` (by owner and fence) has been taken by another: then nothing was changed.
+        """
+        ...
+
+    def record_losers(self, batch_id: BatchId, losers: frozenset[int]) -> None:
+        """Note which claims of a batch somebody else won."""
+        ...
+
+    def release(self, lease: ShardLease) -> bool:
+        """Close the open batch and let go of the shard; False when another has taken it."""
+        ...
+
+    def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
+        """A page of the due index up to and including `until`, oldest first. A hint: claims decide."""
+        ...
+
+    def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
+        """Claim each on its own condition; outcomes in the order of `claims`. Never raises for a single claim."""
+        ...
+
+    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
+        """Move `due_at` on the condition of a non-claim write (`rev`, `nominal_at`); raises `rev`."""
+        ...
+
+    def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
+        """Take an unreadable item out of the due index and mark it parked, if it is still as the index said."""
+        ...
+
+    def batches(self, shard: int, after: BatchId | None, through: BatchId, limit: int) -> Sequence[Batch]:
+        """Batches of the log in (`after`, `through`], oldest first, orphans included."""
+        ...
+
+    def get_books(self, shard: int) -> Books:
+        """The sweeper's books, read strongly; empty ones before the first sweep."""
+        ...
+
+    def put_books(self, books: Books) -> bool:
+        """Replace the books if their `rev` is still `books.rev - 1`; False when another sweep was faster."""
+        ...
+
+
+class JobStore(ScheduleStore, RunStore, ShardStore, Protocol):
+    """All of it."""

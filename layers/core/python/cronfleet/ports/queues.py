@@ -1,0 +1,44 @@
+"""Queues: at least once, in no order, with a delay of up to 900 s per message."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import RunMessage
+
+
+@dataclass(frozen=True, slots=True)
+class DelayedMessage:
+    """A message and the whole seconds (0 to 900) after which it may be received."""
+
+    message: RunMessage
+    delay_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Asks the dispatcher to serve `shard` in the slot that begins at `slot_at`."""
+
+    shard: int
+    slot_at: Instant
+
+
+class RunQueue(Protocol):
+    """The run queues, one per tier; messages of one tenant form one fair group."""
+
+    def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
+        """Send all, each to its tier's queue, in as few requests as limits of count and bytes allow.
+
+        Returns those that were not accepted, so that exactly they are sent again; empty when all were.
+        A request without an answer counts as not accepted: a copy is harmless, a loss is not.
+        """
+        ...
+
+
+class TickQueue(Protocol):
+    """The queue between the ticker and the dispatcher."""
+
+    def send(self, ticks: Sequence[tuple[Tick, int]]) -> Sequence[tuple[Tick, int]]:
+        """Send ticks with their delays in whole seconds; returns those that were not accepted."""
+        ...
