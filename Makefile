@@ -1,0 +1,67 @@
+# Everything Cronfleet needs it makes by itself, step by step: Python 3.11 or newer and make are enough.
+# Node, for the CDK, comes out of a Python package.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+# The first Python that is new enough; empty if there is none.
+HOST_PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+
+INSTALLED := $(VENV)/.installed
+CDK_COMMAND := infra/node_modules/.package-lock.json
+# What pip and npm say is only of interest when they fail.
+QUIET := --quiet --disable-pip-version-check
+PYTEST_OPTIONS ?=
+
+.PHONY: help run test check synth bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(INSTALLED) $(CDK_COMMAND) ## Start the whole product on this machine, at http://127.0.0.1:8787
+	@$(PYTHON) -m local
+
+test: $(INSTALLED) $(CDK_COMMAND) ## Install what the tests need and run every one of them
+	@$(PYTHON) -m pytest --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
+
+check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+	@if git grep -nE '://' -- 'requirements/*.lock' layers/vendor/requirements.txt || \
+		git grep -n '"resolved"' -- '*package-lock.json'; then \
+		echo 'Lock files hold no addresses: see docs/decisions/0002-packaging.md' >&2; exit 1; fi
+
+synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out
+	@$(PYTHON) -m infra.app -o cdk.out
+	@echo 'Templates and assets are in cdk.out.'
+
+bench: $(INSTALLED) ## Print the figures of the budgets
+	@$(PYTHON) -m benchmarks
+
+clean: ## Remove everything that can be made again (not .local, which holds your local schedules)
+	rm -rf $(VENV) .cache cdk.out infra/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements/installer.lock requirements/dev.lock
+ifeq ($(HOST_PYTHON),)
+	@echo 'Cronfleet needs Python 3.11 or newer, and no python3 on the PATH is. Install one and run make again.' >&2
+	@exit 1
+endif
+	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
+	@test -x $(PYTHON) || $(HOST_PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
+	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
+	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock
+	@# Every room becomes importable, without a build step that would need more packages.
+	@printf '%s\n' '$(CURDIR)' '$(CURDIR)/layers/core/python' > \
+		"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cronfleet-rooms.pth"
+	@touch $@
+
+$(CDK_COMMAND): infra/package.json infra/package-lock.json $(INSTALLED)
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --prefix infra --silent
+	@touch $@
