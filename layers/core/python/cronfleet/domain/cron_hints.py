@@ -12,9 +12,10 @@ MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", 
 WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 FIELDS: Final = "minute, hour, day of month, month, day of week"
 
-_LOOKALIKES: Final = str.maketrans({
-    **dict.fromkeys("‐‑‒–—―−", "-"), **dict.fromkeys("∗⁎✱＊", "*"), **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad"),
-})  # fmt: skip
+_DASHES: Final = "‐‑‒–—―−"
+_STARS: Final = "∗⁎✱"
+_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+_LOOKALIKES: Final = str.maketrans(_DASHES + _STARS, "-" * len(_DASHES) + "*" * len(_STARS), _INVISIBLE)
 
 
 def character(text: str, at: int) -> str:
@@ -70,7 +71,7 @@ def field_count(fields: Sequence[str]) -> str | None:
         return f'did you mean the interval trigger {{"every": "{int(seconds[1])}s"}}?'
     if fields[0] in ("0", "00"):
         return f"seconds are no field here: did you mean `{' '.join(fields[1:6])}`?"
-    return 'seconds and years are no fields here; what fires more often than once a minute is an interval trigger, {"every": "10s"}'
+    return 'seconds and years are no fields here; every ten seconds is an interval trigger, {"every": "10s"}'
 
 
 def word(text: str, field: str) -> str | None:

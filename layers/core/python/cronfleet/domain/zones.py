@@ -158,7 +158,7 @@ def names() -> frozenset[str]:
 
 def tzdata_version() -> str:
     """The IANA release that all times are worked out with, such as `2026f`."""
-    return tzdata.IANA_VERSION
+    return str(tzdata.IANA_VERSION)
 
 
 def _package() -> resources.abc.Traversable:
