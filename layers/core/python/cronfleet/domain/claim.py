@@ -142,6 +142,8 @@ class ClaimOutcome(StrEnum):
     """It succeeded now, or the stored item says that this batch had won it before."""
     LOST = "lost"
     """Somebody else's claim or change came first. Normal, and counted."""
+    IMPOSSIBLE = "impossible"
+    """The store will never take this write (an item too large, a value it cannot hold): park the schedule."""
     UNANSWERED = "unanswered"
     """A throttle, a time-out or a conflict of transactions is no answer: ask again."""
 

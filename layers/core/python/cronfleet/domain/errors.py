@@ -44,7 +44,8 @@ class Stale(CronfleetError):
 
     def __init__(self, expected: Sequence[str], current: str) -> None:
         super().__init__(
-            f"the schedule has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again"
+            f"the schedule has changed: If-Match was {', '.join(expected)}, "
+            f"the current ETag is {current}; read it again"
         )
         self.current = current
 

@@ -7,10 +7,11 @@ own when it is tried again; a throttle, a time-out or a conflict of transactions
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.books import Books
 from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -70,29 +71,6 @@ class IdempotencyRecord:
     request_digest: str
     answer: Mapping[str, Any]
     expires_at: Instant
-
-
-@dataclass(frozen=True, slots=True)
-class Books:
-    """How far the sweeper has closed a shard's books.
-
-    Every announced batch up to `closed_through` is settled, but for the fires in `open`: batch id → what is
-    still owed of it.
-    """
-
-    shard: int
-    rev: int = 0
-    closed_through: BatchId | None = None
-    open: Mapping[str, "Owed"] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """Positions (in the order of `Batch.won_messages`) without a settled row; when they are next sent again."""
-
-    positions: tuple[int, ...]
-    resends: int = 0
-    resend_at: Instant | None = None
 
 
 # --- the writes of a transaction -------------------------------------------------------------------------------

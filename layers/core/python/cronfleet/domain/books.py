@@ -1,0 +1,101 @@
+"""The books: whether what a batch won has come to its end, is still going, or got lost on the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from cronfleet.domain.claim import BatchId
+from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
+from cronfleet.domain.run import MESSAGE_MAX_AGE, Run, RunMessage, RunStatus
+
+SETTLE_AFTER: Final = 45 * SECOND
+"""A batch younger than this is left to the next sweep: most of its runs will have ended by then, read once."""
+
+FIRST_RESEND: Final = 5 * MINUTE
+LONGEST_RESEND: Final = 6 * HOUR
+MAX_OPEN_BATCHES: Final = 200
+"""Unsettled batches that the books carry; past that, older ones are settled before newer ones are read."""
+
+RESEND_SHARE: Final = 100
+"""At most one in this many of a tier's fires is sent again per sweep …"""
+RESEND_FLOOR: Final = 10
+"""… but always this many, so that a quiet tier recovers too."""
+
+
+class Standing(StrEnum):
+    """Where a won fire stands, by its row."""
+
+    SETTLED = "settled"
+    """Terminal, or waiting for a later attempt, whose timer was written together with it."""
+    GOING = "going"
+    """Running under a live lease."""
+    DEAD_LEASE = "dead_lease"
+    """Running under a lease that has ended: to be revived at once."""
+    UNSTARTED = "unstarted"
+    """No row, or one that still waits for this very attempt: slow, or lost by the queue."""
+    EXPIRED = "expired"
+    """So old that its row may be gone by TTL and its message by retention."""
+
+
+def standing(message: RunMessage, row: Run | None, now: Instant) -> Standing:
+    """Where the fire of `message` stands."""
+    if row is not None and row.is_terminal:
+        return Standing.SETTLED
+    if row is not None and row.status is RunStatus.RUNNING:
+        live = row.lease_until is not None and row.lease_until > now
+        return Standing.GOING if live else Standing.DEAD_LEASE
+    if row is not None and _waits_for_another(row, message):
+        return Standing.SETTLED
+    if now - message.claimed_at > MESSAGE_MAX_AGE:
+        return Standing.EXPIRED
+    return Standing.UNSTARTED
+
+
+def _waits_for_another(row: Run, message: RunMessage) -> bool:
+    """Whether a row that is not running waits for a later attempt, or for the same one at a later time (a pause)."""
+    put_off = row.retry_at is not None and row.retry_at > message.due_at
+    return row.attempt >= message.attempt or put_off
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What is still owed of a batch: positions (in the order of `Batch.won_messages`) without a settled row.
+
+    `resends` counts how often the unstarted ones among them were sent again; `resend_at` is the next time.
+    """
+
+    positions: tuple[int, ...]
+    resend_at: Instant
+    resends: int = 0
+
+    def resent(self) -> "Owed":
+        """After a resend: the next one comes at a doubled interval."""
+        wait = min(FIRST_RESEND << min(self.resends + 1, 16), LONGEST_RESEND)
+        return Owed(self.positions, self.resend_at + wait, self.resends + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """How far the sweeper has closed a shard's books.
+
+    Every announced batch up to `closed_through` is settled, but for what `open` says is owed, by batch id.
+    """
+
+    shard: int
+    rev: int = 0
+    closed_through: BatchId | None = None
+    open: Mapping[str, Owed] = field(default_factory=dict)
+
+
+def still_draining(batch_claimed_at: Instant, oldest_claim_started: Instant | None) -> bool:
+    """Whether a tier's workers still start runs claimed no later than the batch: slow, then, and not lost.
+
+    `oldest_claim_started` is the oldest claim among the runs that the tier started lately, `None` for none.
+    """
+    return oldest_claim_started is not None and oldest_claim_started <= batch_claimed_at
+
+
+def resend_allowance(fires_seen: int) -> int:
+    """How many fires of a tier one sweep may send again."""
+    return max(RESEND_FLOOR, fires_seen // RESEND_SHARE)

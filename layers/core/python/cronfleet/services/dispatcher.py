@@ -1,0 +1,317 @@
+"""The dispatcher: turns what is due in one shard into runs. Claims first, loses nothing.
+
+The order of its steps is the promise (docs/architecture.md, Dispatch): the batch is written, then announced, and
+only then claimed; so whoever takes the shard after a crash finds the one open batch, issues its claims again under
+the same batch id, and knows for each whether it was won.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
+from cronfleet.domain.change import parked, resumed
+from cronfleet.domain.claim import (
+    MAX_BATCH_ENTRIES,
+    Batch,
+    BatchId,
+    Claim,
+    ClaimOutcome,
+    ScheduleClaim,
+    Unreadable,
+)
+from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, plan
+from cronfleet.domain.errors import ClockSkewed
+from cronfleet.domain.instant import SECOND, Instant, ceil_second
+from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until, too_skewed
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import RunMessage, RunStatus, range_row
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer, Refused, UpdateTimer, Write
+from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
+from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import MAX_ASKS, ask
+
+MAX_PAGES_PER_TICK: Final = 500
+MAX_SENDS: Final = 5
+MAX_QUEUE_DELAY_SECONDS: Final = 900
+
+
+class Served(StrEnum):
+    """What became of a tick."""
+
+    SERVED = "served"
+    NOT_OURS = "not_ours"
+    """The slot was served before, or another dispatcher has the shard."""
+    EARLY = "early"
+    """The slot lies ahead of this process's clock."""
+    LOST_LEASE = "lost_lease"
+    """Another dispatcher took the shard in between; it finishes what this one had announced."""
+
+
+@dataclass(slots=True)
+class TickReport:
+    """What one tick did, in counts."""
+
+    shard: int
+    served: Served = Served.SERVED
+    batches: int = 0
+    finished_for_predecessor: int = 0
+    claims_won: int = 0
+    claims_lost: int = 0
+    fires: int = 0
+    skips: int = 0
+    deferrals: int = 0
+    resumes: int = 0
+    parks: int = 0
+
+
+class LeaseLost(Exception):
+    """Another dispatcher has the shard: this one stops where it is."""
+
+
+class Dispatcher:
+    """Serves ticks. Holds nothing between them."""
+
+    def __init__(
+        self,
+        *,
+        store: JobStore,
+        run_queue: RunQueue,
+        clock: Clock,
+        ids: Ids,
+        telemetry: Telemetry,
+        tenant_limit: int = MAX_TENANT_FIRES_PER_TICK,
+    ) -> None:
+        self._store = store
+        self._run_queue = run_queue
+        self._clock = clock
+        self._ids = ids
+        self._telemetry = telemetry
+        self._tenant_limit = tenant_limit
+
+    def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
+        """Serve `tick`, stopping before `deadline_at`.
+
+        Raises `ClockSkewed` before anything is written, and `NoAnswer` when the store stays silent: whatever was
+        announced by then is finished by the next tick.
+        """
+        report = TickReport(tick.shard)
+        self._check_clock(tick.shard)
+        now = self._clock.now()
+        if tick.slot_at > now + MAX_SKEW:
+            report.served = Served.EARLY
+            return report
+        owner = self._ids.unique()
+        lease = ask(
+            lambda: self._store.take_lease(tick.shard, tick.slot_at, owner, lease_until(tick.slot_at, now), now)
+        )
+        if lease is None:
+            report.served = Served.NOT_OURS
+            return report
+        try:
+            self._drain(lease, now, deadline_at, report)
+        except LeaseLost:
+            report.served = Served.LOST_LEASE
+            self._telemetry.count("leases_lost")
+        self._publish(report)
+        return report
+
+    def _check_clock(self, shard: int) -> None:
+        skew = self._store.skew_ms()
+        if skew is None:
+            # A cold process has not heard the store's time yet: one read tells it.
+            ask(lambda: self._store.get_lease(shard))
+            skew = self._store.skew_ms()
+        if skew is not None and too_skewed(skew):
+            self._telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND, shard=shard)
+            raise ClockSkewed(skew)
+
+    def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
+        """Finish the predecessor's batch, then page through what is due at `now`, the tick's one clock reading."""
+        open_batch = lease.open_batch
+        if open_batch is not None:
+            self._finish(open_batch, report)
+        used: Counter[str] = Counter()
+        cursor: str | None = None
+        last = lease.last_batch
+        for _ in range(MAX_PAGES_PER_TICK):
+            page = ask(lambda at=cursor: self._store.due(lease.shard, now + LOOK_AHEAD, at, MAX_BATCH_ENTRIES))  # type: ignore[misc]
+            made = plan(page.items, now, used, self._tenant_limit)
+            self._park_all(made.parks, now, report)
+            self._resume_all(made.resumes, now, report)
+            self._defer_all(made.deferrals, report)
+            if made.claims:
+                last = self._dispatch(lease, last, made.claims, report)
+            cursor = page.cursor
+            if cursor is None or self._clock.now() >= deadline_at:
+                break
+        if open_batch is not None or report.batches:
+            ask(lambda: self._store.release(lease))
+
+    def _dispatch(
+        self, lease: ShardLease, previous: BatchId | None, claims: Sequence[Claim], report: TickReport
+    ) -> BatchId:
+        """Write a batch, announce it, and only then carry it out."""
+        report.batches += 1
+        batch_id = BatchId(lease.shard, lease.fence, report.batches)
+        claimed_at = self._clock.now()
+        batch = Batch(batch_id, previous, claimed_at, tuple(claims))
+        ask(lambda: self._store.put_batch(batch))
+        if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):
+            raise LeaseLost
+        self._carry_out(batch, report)
+        return batch_id
+
+    def _finish(self, batch_id: BatchId, report: TickReport) -> None:
+        """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""
+        batch = ask(lambda: self._store.get_batch(batch_id))
+        if batch is None:
+            # It was announced after it was written, so only its expiry (weeks later) can have removed it.
+            self._telemetry.alarm("batch_gone", batch=str(batch_id))
+            return
+        report.finished_for_predecessor += 1
+        self._carry_out(batch, report)
+
+    def _carry_out(self, batch: Batch, report: TickReport) -> None:
+        outcomes = self._claim_all(batch)
+        losers = frozenset(i for i, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
+        won = Batch(batch.batch_id, batch.previous, batch.claimed_at, batch.claims, losers)
+        messages = list(won.won_messages())
+        self._send_all(messages)
+        self._write_skips(won, report)
+        if losers:
+            ask(lambda: self._store.record_losers(batch.batch_id, losers))
+        for claim, outcome in zip(batch.claims, outcomes, strict=True):
+            if outcome is ClaimOutcome.IMPOSSIBLE:
+                self._park_claim(claim, report)
+        report.claims_won += len(outcomes) - len(losers)
+        report.claims_lost += len(losers)
+        report.fires += len(messages)
+
+    def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
+        """The outcome of every claim; those without an answer are asked again. Raises `NoAnswer` past the limit."""
+        outcomes = list(self._store.claim(batch.batch_id, batch.claims))
+        for _ in range(MAX_ASKS - 1):
+            silent = [i for i, outcome in enumerate(outcomes) if outcome is ClaimOutcome.UNANSWERED]
+            if not silent:
+                return outcomes
+            again = self._store.claim(batch.batch_id, [batch.claims[i] for i in silent])
+            for position, outcome in zip(silent, again, strict=True):
+                outcomes[position] = outcome
+        if ClaimOutcome.UNANSWERED in outcomes:
+            # Nothing is known to be lost: the batch stays open, and the next tick asks again.
+            raise NoAnswer(f"batch {batch.batch_id}: {outcomes.count(ClaimOutcome.UNANSWERED)} claims unanswered")
+        return outcomes
+
+    def _send_all(self, messages: Sequence[RunMessage]) -> None:
+        if not messages:
+            return
+        now = self._clock.now()
+        unsent: Sequence[DelayedMessage] = [DelayedMessage(message, _delay(message, now)) for message in messages]
+        for _ in range(MAX_SENDS):
+            unsent = self._run_queue.send(unsent)
+            if not unsent:
+                return
+        # The batch stays open: the next tick wins its claims again under the same id, and sends them.
+        raise NoAnswer(f"the run queue did not take {len(unsent)} messages")
+
+    def _write_skips(self, batch: Batch, report: TickReport) -> None:
+        for position, claim in enumerate(batch.claims):
+            if position in batch.losers or not isinstance(claim, ScheduleClaim) or claim.skipped is None:
+                continue
+            skipped = claim.skipped
+            row = range_row(
+                claim.run_key(skipped.first_at),
+                skipped.last_at,
+                claim.tier,
+                RunStatus.MISSED,
+                batch.claimed_at,
+                skipped.reason,
+            )
+            # A row that is there already was written by a predecessor's hand for the same claim.
+            ask(lambda row=row: self._store.insert_run(row))  # type: ignore[misc]
+            report.skips += 1
+            self._telemetry.event("fires_skipped", run_id=row.key.run_id, reason=skipped.reason.text)
+
+    def _defer_all(self, deferrals: Sequence[Deferral], report: TickReport) -> None:
+        for deferral in deferrals:
+            timer, due_at, reason = deferral.timer, deferral.due_at, deferral.reason
+            if ask(lambda t=timer, d=due_at, r=reason: self._store.defer(t, d, r)):  # type: ignore[misc]
+                report.deferrals += 1
+
+    def _resume_all(self, resumes: Sequence[Resume], now: Instant, report: TickReport) -> None:
+        for resume in resumes:
+            if self._resume(resume.timer, now):
+                report.resumes += 1
+
+    def _resume(self, seen: Timer, now: Instant) -> bool:
+        """End a pause whose time has come, unless the base item says otherwise by now."""
+        timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
+        if timer is None or timer.status is not Status.PAUSED or timer.rev != seen.rev:
+            return False
+        after, rows = resumed(timer, now=now, change_id=self._ids.unique(), catch_up=None)
+        reason = "the pause reached its end"
+        return self._change(timer, after, "resume", reason, [InsertRun(row) for row in rows], now)
+
+    def _park_all(self, parks: Sequence[Park], now: Instant, report: TickReport) -> None:
+        for park in parks:
+            if self._park(park.item, park.reason, now):
+                report.parks += 1
+
+    def _park(self, item: Timer | Unreadable, reason: Reason, now: Instant) -> bool:
+        """Take one bad item out of everybody's way, with a reason and an alarm."""
+        if isinstance(item, Unreadable):
+            self._telemetry.alarm("item_parked", partition=item.partition, sort=item.sort, reason=reason.text)
+            return ask(lambda: self._store.drop_unreadable(item, reason))
+        self._telemetry.alarm("schedule_parked", tenant=item.tenant, schedule_id=item.schedule_id, reason=reason.text)
+        timer = ask(lambda: self._store.get_timer(item.tenant, item.schedule_id))
+        if timer is None or timer.status is not Status.ACTIVE or timer.rev != item.rev:
+            return False
+        after = parked(timer, reason, now=now, change_id=self._ids.unique())
+        return self._change(timer, after, "park", reason.text, [], now)
+
+    def _park_claim(self, claim: Claim, report: TickReport) -> None:
+        if not isinstance(claim, ScheduleClaim):
+            self._telemetry.alarm("timer_impossible", run_id=claim.timer.key.run_id)
+            return
+        timer = ask(lambda: self._store.get_timer(claim.tenant, claim.schedule_id))
+        if timer is not None:
+            reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
+            report.parks += self._park(timer, reason, self._clock.now())
+
+    def _change(
+        self, before: Timer, after: Timer, action: str, reason: str, more: Sequence[Write], now: Instant
+    ) -> bool:
+        """Commit a change that the scheduler makes itself, with its audit entry; False when somebody was faster."""
+        entry = AuditEntry(
+            before.tenant,
+            self._ids.unique(),
+            now,
+            SCHEDULER_ACTOR,
+            action,
+            before.schedule_id,
+            request_id=after.change_id,
+            before={"status": before.status.value},
+            after={"status": after.status.value},
+            reason=reason,
+        )
+        try:
+            ask(lambda: self._store.commit([UpdateTimer(after, before), InsertAudit(entry), *more]))
+        except Refused:
+            return False
+        return True
+
+    def _publish(self, report: TickReport) -> None:
+        for name in ("claims_won", "claims_lost", "fires", "skips", "deferrals", "resumes", "parks"):
+            value = getattr(report, name)
+            if value:
+                self._telemetry.count(name, value, shard=str(report.shard))
+
+
+def _delay(message: RunMessage, now: Instant) -> int:
+    """Whole seconds until `message` may be received: rounded up, since nothing starts early."""
+    return min(max(0, ceil_second(message.due_at - now) // SECOND), MAX_QUEUE_DELAY_SECONDS)

@@ -1,0 +1,245 @@
+"""The sweeper: closes the books between the dispatch log and the runs, revives dead leases, ticks quiet shards.
+
+It is invoked directly each minute, not through a queue: queue polling itself has been down for hours in a real
+incident (AWS, 19 October 2025).
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from cronfleet.domain.books import (
+    FIRST_RESEND,
+    MAX_OPEN_BATCHES,
+    SETTLE_AFTER,
+    Books,
+    Owed,
+    Standing,
+    resend_allowance,
+    standing,
+    still_draining,
+)
+from cronfleet.domain.claim import Batch, BatchId
+from cronfleet.domain.errors import ClockSkewed
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.lease import ShardLease, slot_of, too_skewed
+from cronfleet.domain.run import Run, RunKey, RunMessage
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import JobStore, NoAnswer
+from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
+from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import ask
+from cronfleet.services.dispatcher import Dispatcher
+
+QUIET_AFTER: Final = 30 * SECOND
+"""A shard whose last served slot is older than this has lost its ticks."""
+
+MAX_BATCHES_PER_SWEEP: Final = 500
+"""Newly closed batches looked at per shard and sweep."""
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What one sweep did, in counts."""
+
+    shards: int = 0
+    quiet_shards: int = 0
+    settled: int = 0
+    open: int = 0
+    revived: int = 0
+    resent: int = 0
+    failed_shards: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A batch that is not settled: what is owed of it, where each owed fire stands, and their messages."""
+
+    batch: Batch
+    owed: Owed
+    messages: Mapping[int, RunMessage]
+    standings: Mapping[int, Standing]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What the first pass found in a shard."""
+
+    books: Books
+    closed_through: BatchId | None
+    open: list[_Open] = field(default_factory=list)
+
+
+class Sweeper:
+    """Sweeps every shard in two passes: read all, so that each tier's pace is known, then send and write."""
+
+    def __init__(
+        self,
+        *,
+        store: JobStore,
+        run_queue: RunQueue,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        telemetry: Telemetry,
+        shards: int,
+    ) -> None:
+        self._store = store
+        self._run_queue = run_queue
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._telemetry = telemetry
+        self._shards = shards
+
+    def sweep(self, deadline_at: Instant) -> SweepReport:
+        """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed."""
+        report = SweepReport()
+        now = self._clock.now()
+        pace = _Pace(now)
+        readings = []
+        for shard in self._in_turn(now):
+            if self._clock.now() >= deadline_at:
+                self._telemetry.alarm("sweep_cut_short", shards_done=report.shards, shards=self._shards)
+                break
+            try:
+                self._wake_if_quiet(shard, now, deadline_at, report)
+                readings.append(self._read(shard, now, pace, report))
+                report.shards += 1
+            except NoAnswer as error:
+                report.failed_shards += 1
+                self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
+        for reading in readings:
+            self._settle(reading, now, pace, report)
+        for name in ("quiet_shards", "revived", "resent"):
+            if getattr(report, name):
+                self._telemetry.count(name, getattr(report, name))
+        return report
+
+    def _in_turn(self, now: Instant) -> Iterator[int]:
+        """Every shard, beginning at another one each minute: a sweep that is cut short starves none."""
+        first = now // (60 * SECOND) % self._shards
+        yield from (*range(first, self._shards), *range(first))
+
+    def _wake_if_quiet(self, shard: int, now: Instant, deadline_at: Instant, report: SweepReport) -> None:
+        lease = ask(lambda: self._store.get_lease(shard))
+        skew = self._store.skew_ms()
+        if skew is not None and too_skewed(skew):
+            self._telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND, shard=shard)
+            raise ClockSkewed(skew)
+        if lease is not None and lease.slot_at > now - QUIET_AFTER:
+            return
+        report.quiet_shards += 1
+        self._dispatcher.tick(Tick(shard, slot_of(now)), deadline_at)
+
+    def _read(self, shard: int, now: Instant, pace: "_Pace", report: SweepReport) -> _Reading:
+        """Where every fire stands that the shard's closed batches won and that is not settled yet."""
+        lease = ask(lambda: self._store.get_lease(shard))
+        books = ask(lambda: self._store.get_books(shard))
+        reading = _Reading(books, books.closed_through)
+        for batch, owed in self._carried(books):
+            self._look_at(batch, owed, now, pace, reading, report)
+        for batch in self._newly_closed(lease, books, now) if lease else ():
+            if len(reading.open) >= MAX_OPEN_BATCHES:
+                self._telemetry.alarm("books_full", shard=shard, open=len(reading.open))
+                break
+            self._look_at(batch, None, now, pace, reading, report)
+            reading.closed_through = batch.batch_id
+        return reading
+
+    def _carried(self, books: Books) -> Iterator[tuple[Batch, Owed]]:
+        for batch_id, owed in books.open.items():
+            batch = ask(lambda at=batch_id: self._store.get_batch(BatchId.parse(at)))  # type: ignore[misc]
+            if batch is not None:
+                yield batch, owed
+
+    def _newly_closed(self, lease: ShardLease, books: Books, now: Instant) -> Iterator[Batch]:
+        """Announced and closed batches after `closed_through`, oldest first, old enough to be looked at.
+
+        A batch was announced if a later one, or the lease, names it: an orphan (written by a dispatcher that
+        crashed or lost its lease before announcing it) is named by none.
+        """
+        last = lease.last_batch
+        if last is None or last == books.closed_through:
+            return
+        window = ask(lambda: self._store.batches(lease.shard, books.closed_through, last, MAX_BATCHES_PER_SWEEP))
+        announced = {batch.previous for batch in window} | {last}
+        for batch in window:
+            if batch.batch_id == lease.open_batch or batch.claimed_at > now - SETTLE_AFTER:
+                return
+            if batch.batch_id in announced:
+                yield batch
+
+    def _look_at(
+        self, batch: Batch, owed: Owed | None, now: Instant, pace: "_Pace", reading: _Reading, report: SweepReport
+    ) -> None:
+        messages = dict(enumerate(batch.won_messages()))
+        wanted = messages if owed is None else {i: messages[i] for i in owed.positions if i in messages}
+        rows = ask(lambda: self._store.get_runs([message.key for message in wanted.values()]))
+        pace.saw(rows)
+        standings = {i: standing(message, rows.get(message.key), now) for i, message in wanted.items()}
+        unsettled = {i: where for i, where in standings.items() if where not in (Standing.SETTLED, Standing.EXPIRED)}
+        report.settled += len(standings) - len(unsettled)
+        if unsettled:
+            resend_at = owed.resend_at if owed else batch.claimed_at + FIRST_RESEND
+            left = Owed(tuple(unsettled), resend_at, owed.resends if owed else 0)
+            reading.open.append(_Open(batch, left, {i: wanted[i] for i in unsettled}, unsettled))
+
+    def _settle(self, reading: _Reading, now: Instant, pace: "_Pace", report: SweepReport) -> None:
+        """Send again what must be, then write the books: a crash in between sends a copy, which is harmless."""
+        still_open = {str(item.batch.batch_id): self._act_on(item, now, pace, report) for item in reading.open}
+        report.open += len(still_open)
+        books = replace(
+            reading.books, rev=reading.books.rev + 1, closed_through=reading.closed_through, open=still_open
+        )
+        if replace(books, rev=reading.books.rev) == reading.books:
+            return
+        try:
+            if not ask(lambda: self._store.put_books(books)):
+                self._telemetry.event("books_written_by_another", shard=books.shard)
+        except NoAnswer as error:
+            self._telemetry.alarm("sweep_failed", shard=books.shard, error=str(error))
+
+    def _act_on(self, item: _Open, now: Instant, pace: "_Pace", report: SweepReport) -> Owed:
+        dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
+        report.revived += self._send(dead, "lease_revived")
+        lost = [item.messages[i] for i, where in item.standings.items() if where is Standing.UNSTARTED]
+        if not lost or now < item.owed.resend_at:
+            return item.owed
+        again = [m for m in lost if not pace.is_draining(m, item.batch) and pace.may_resend(m)]
+        if not again:
+            return item.owed
+        report.resent += self._send(again, "message_resent")
+        return item.owed.resent()
+
+    def _send(self, messages: list[RunMessage], event: str) -> int:
+        if not messages:
+            return 0
+        unsent = self._run_queue.send([DelayedMessage(message, 0) for message in messages])
+        for message in messages:
+            self._telemetry.event(event, run_id=message.key.run_id, attempt=message.attempt, batch=message.batch)
+        # What was not accepted is still owed, and comes up again with the next sweep.
+        return len(messages) - len(unsent)
+
+
+class _Pace:
+    """Each tier's pace in this sweep: how many fires were seen, the oldest claim lately started, what was resent."""
+
+    def __init__(self, now: Instant) -> None:
+        self._since = now - FIRST_RESEND
+        self._seen: Counter[str] = Counter()
+        self._resent: Counter[str] = Counter()
+        self._oldest_started: dict[str, Instant] = {}
+
+    def saw(self, rows: Mapping[RunKey, Run]) -> None:
+        for row in rows.values():
+            self._seen[row.tier] += 1
+            if row.started_at is not None and row.claimed_at is not None and row.started_at >= self._since:
+                known = self._oldest_started.get(row.tier, row.claimed_at)
+                self._oldest_started[row.tier] = min(known, row.claimed_at)
+
+    def is_draining(self, message: RunMessage, batch: Batch) -> bool:
+        return still_draining(batch.claimed_at, self._oldest_started.get(message.tier))
+
+    def may_resend(self, message: RunMessage) -> bool:
+        self._resent[message.tier] += 1
+        return self._resent[message.tier] <= resend_allowance(self._seen[message.tier])

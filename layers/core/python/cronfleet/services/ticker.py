@@ -1,0 +1,47 @@
+"""The ticker: once a minute it puts the ticks of the next minutes on the tick queue, each with its delay."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from cronfleet.domain.instant import SECOND, Instant, ceil_second
+from cronfleet.domain.lease import SLOT, slot_of
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.queues import Tick, TickQueue
+from cronfleet.ports.telemetry import Telemetry
+
+HORIZON: Final = 150 * SECOND
+"""Ticks are laid this far ahead, so that a ticker that misses a minute is not noticed."""
+
+MAX_SENDS: Final = 3
+
+
+class Ticker:
+    """Lays ticks for every shard and slot up to the horizon. Slots laid twice are served once: doubles are cheap."""
+
+    def __init__(self, *, tick_queue: TickQueue, clock: Clock, telemetry: Telemetry, shards: int) -> None:
+        self._queue = tick_queue
+        self._clock = clock
+        self._telemetry = telemetry
+        self._shards = shards
+
+    def tick(self) -> int:
+        """Send the ticks; returns how many were accepted. What the queue refuses comes again with the next minute."""
+        ticks = list(ticks_ahead(self._clock.now(), self._shards))
+        unsent = self._queue.send(ticks)
+        for _ in range(MAX_SENDS - 1):
+            if not unsent:
+                break
+            unsent = self._queue.send(unsent)
+        accepted = len(ticks) - len(unsent)
+        self._telemetry.count("ticks_laid", accepted)
+        if unsent:
+            self._telemetry.alarm("ticks_refused", refused=len(unsent), accepted=accepted)
+        return accepted
+
+
+def ticks_ahead(now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:
+    """Every (tick, delay in whole seconds) from the slot that `now` lies in up to the horizon."""
+    for slot_at in range(slot_of(now), now + HORIZON, SLOT):
+        delay = max(0, ceil_second(slot_at - now) // SECOND)
+        for shard in range(shards):
+            yield Tick(shard, slot_at), delay
