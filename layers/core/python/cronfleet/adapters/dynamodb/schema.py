@@ -41,7 +41,7 @@ class Table:
 
 TTL_ATTRIBUTE: Final = "expires_at"
 
-# Everything a claim needs, so that a claim costs no read. `claim_batch` is not here on purpose: only the
+# At most 20 names, which is what DynamoDB takes per index. Everything a claim needs, so that a claim costs no read. `claim_batch` is not here on purpose: only the
 # base item may say who claimed what.
 DUE_PROJECTION: Final = (
     "kind",
@@ -53,13 +53,9 @@ DUE_PROJECTION: Final = (
     "trigger",
     "version",
     "epoch",
-    "epoch_since",
     "rev",
     "nominal_at",
-    "misfire",
-    "overlap",
-    "jitter_seconds",
-    "timeout_seconds",
+    "policies",
     "start_at",
     "end_at",
     "pause",
