@@ -1,0 +1,153 @@
+"""The only place that joins ports to adapters. One function per part; nothing is built, read or imported early.
+
+Adapters are imported inside the functions, so that each Lambda loads only what it uses.
+"""
+
+from typing import TYPE_CHECKING
+
+from cronfleet.adapters.system.clock import SystemClock, SystemIds
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import RunMessage
+from cronfleet.ports.queues import Tick
+from cronfleet.settings import Settings
+
+if TYPE_CHECKING:
+    from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
+    from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+    from cronfleet.adapters.sqs.run_queue import SqsRunQueue
+    from cronfleet.services.access import Access
+    from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.runs import Runs
+    from cronfleet.services.schedules import Schedules
+    from cronfleet.services.sweeper import Sweeper
+    from cronfleet.services.ticker import Ticker
+    from cronfleet.services.worker import Worker
+
+HANDLERS_PACKAGE = "worker.handlers"
+"""Where the worker function finds the jobs that are written in Python."""
+
+
+def deadline_at(time_left_ms: int, margin_ms: int) -> Instant:
+    """When a function with `time_left_ms` to live must stop taking on work, `margin_ms` before its end."""
+    return SystemClock().now() + time_left_ms - margin_ms
+
+
+def tick_of(body: str) -> Tick:
+    """The tick in a tick queue's message; raises `Invalid`."""
+    from cronfleet.adapters.sqs.messages import decode_tick
+
+    return decode_tick(body)
+
+
+def run_message_of(body: str) -> RunMessage:
+    """The run message in a run queue's message; raises `Invalid`."""
+    from cronfleet.adapters.sqs.messages import decode_run
+
+    return decode_run(body)
+
+
+def _store(settings: Settings) -> "DynamoJobStore":
+    from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+
+    return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock())
+
+
+def _run_queue(settings: Settings) -> "SqsRunQueue":
+    from cronfleet.adapters.sqs.run_queue import SqsRunQueue, sqs_client
+
+    return SqsRunQueue(sqs_client(), settings.run_queue_urls or {})
+
+
+def _telemetry(part: str) -> "CloudWatchTelemetry":
+    from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
+
+    return CloudWatchTelemetry(part)
+
+
+def ticker(settings: Settings) -> "Ticker":
+    """Lays ticks on the tick queue."""
+    from cronfleet.adapters.sqs.run_queue import sqs_client
+    from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
+    from cronfleet.services.ticker import Ticker
+
+    return Ticker(
+        tick_queue=SqsTickQueue(sqs_client(), settings.tick_queue_url),
+        clock=SystemClock(),
+        telemetry=_telemetry("ticker"),
+        shards=settings.shards,
+    )
+
+
+def dispatcher(settings: Settings) -> "Dispatcher":
+    """Serves the ticks of a shard."""
+    from cronfleet.services.dispatcher import Dispatcher
+
+    return Dispatcher(
+        store=_store(settings),
+        run_queue=_run_queue(settings),
+        clock=SystemClock(),
+        ids=SystemIds(),
+        telemetry=_telemetry("dispatcher"),
+    )
+
+
+def sweeper(settings: Settings) -> "Sweeper":
+    """Closes the books; serves ticks itself for shards that went quiet."""
+    from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.sweeper import Sweeper
+
+    store, run_queue, telemetry = _store(settings), _run_queue(settings), _telemetry("sweeper")
+    return Sweeper(
+        store=store,
+        run_queue=run_queue,
+        dispatcher=Dispatcher(
+            store=store, run_queue=run_queue, clock=SystemClock(), ids=SystemIds(), telemetry=telemetry
+        ),
+        clock=SystemClock(),
+        telemetry=telemetry,
+        shards=settings.shards,
+    )
+
+
+def worker(settings: Settings) -> "Worker":
+    """Executes runs."""
+    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
+    from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+    from cronfleet.adapters.targets.targets import AllTargets
+    from cronfleet.services.worker import Worker
+
+    clock = SystemClock()
+    return Worker(
+        store=_store(settings),
+        run_queue=_run_queue(settings),
+        targets=AllTargets(
+            receipts=DynamoReceipts(settings.table_prefix, dynamodb_client(), clock),
+            clock=clock,
+            handlers_package=HANDLERS_PACKAGE,
+            allowed_networks=settings.webhook_allowed_networks,
+        ),
+        clock=clock,
+        ids=SystemIds(),
+        telemetry=_telemetry("worker"),
+    )
+
+
+def schedules(settings: Settings) -> "Schedules":
+    """What callers do with schedules."""
+    from cronfleet.services.schedules import Schedules
+
+    return Schedules(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def runs(settings: Settings) -> "Runs":
+    """What callers see of runs, and their cancellation."""
+    from cronfleet.services.runs import Runs
+
+    return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def access(settings: Settings) -> "Access":
+    """Which tenant an API key belongs to."""
+    from cronfleet.services.access import Access
+
+    return Access(store=_store(settings))
