@@ -31,6 +31,7 @@ check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+	@$(VENV)/bin/mypy --strict -p infra
 	@$(VENV)/bin/lint-imports
 	@if git grep -nE '://' -- 'requirements/*.lock' layers/vendor/requirements.txt || \
 		git grep -n '"resolved"' -- '*package-lock.json'; then \

@@ -1,6 +1,7 @@
-"""The whole installation as a CDK app: three stacks that know each other's constructs and nothing of AWS accounts."""
+"""The whole installation as a CDK app: three stacks that know each other and nothing of any AWS account."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import aws_cdk as cdk
 
@@ -9,10 +10,15 @@ from infra.stacks.control_plane import ControlPlane
 from infra.stacks.data_plane import DataPlane
 from infra.stacks.state import State
 
+FLAGS: Final = {
+    # What CloudFormation would refuse fails the synthesis, not the deployment.
+    "@aws-cdk/core:validateAgainstDefaultRules": True,
+}
+
 
 def build(context: Mapping[str, str], outdir: str | None = None) -> cdk.App:
     """The app for `context`, which is laid over what the CDK command line passed on."""
-    app = cdk.App(context=dict(context), outdir=outdir, analytics_reporting=False)
+    app = cdk.App(context={**FLAGS, **context}, outdir=outdir, analytics_reporting=False)
     config = from_context(app.node.try_get_context)
     state = State(app, f"{config.prefix}-state", config)
     data_plane = DataPlane(app, f"{config.prefix}-data-plane", config, state.job_store)

@@ -1,0 +1,50 @@
+"""What an installation may choose, and what it is told when it chooses wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.config import Config, ConfigError, from_context
+from tests.integration.infra.conftest import synthesise
+
+
+def chosen(**context: str) -> Config:
+    return from_context(context.get)
+
+
+def test_without_a_choice_it_is_a_production_installation_on_arm() -> None:
+    config = chosen()
+    assert (config.prefix, config.shards, config.architecture, config.local) == ("cronfleet", 64, "arm64", False)
+    assert config.webhook_allowed_networks == ""
+
+
+def test_two_environments_in_one_account_share_no_name() -> None:
+    assert chosen(environment="staging").prefix == "cronfleet-staging"
+
+
+def test_a_choice_wins_over_what_local_brings_with_it() -> None:
+    config = chosen(local="true", shards="4", python="3.13", architecture="arm64")
+    assert (config.shards, config.python, config.architecture) == (4, "3.13", "arm64")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("local", "yes"),
+        ("environment", "Staging!"),
+        ("shards", "0"),
+        ("shards", "many"),
+        ("python", "python3.14"),
+        ("architecture", "riscv"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"context '{name}'"):
+        chosen(**{name: value})
+
+
+def test_a_wrong_value_on_the_command_line_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    done = synthesise(tmp_path / "cdk.out", "-c", "shards=none")
+    assert done.returncode != 0
+    assert "context 'shards' is 'none'" in done.stderr
+    assert "Traceback" not in done.stderr

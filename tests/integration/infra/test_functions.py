@@ -1,0 +1,187 @@
+"""The functions as CloudFormation gets them: settings, sizes, and no right more than they need."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+from cronfleet import settings
+
+from tests.integration.infra.assembly import Assembly, as_list
+
+WORKERS = ("worker-standard", "worker-priority")
+FUNCTIONS = ("api", "authorizer", "dispatcher", "sweeper", "ticker", *WORKERS)
+READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
+LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
+RECEIVES = {
+    "sqs:ReceiveMessage",
+    "sqs:ChangeMessageVisibility",
+    "sqs:GetQueueUrl",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+}
+NEEDS = {
+    "ticker": {settings.TICK_QUEUE_URL},
+    "dispatcher": {settings.RUN_QUEUE_URLS},
+    "sweeper": {settings.RUN_QUEUE_URLS},
+    "api": set(),
+    "authorizer": set(),
+    **{worker: {settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
+}
+
+
+def variables(assembly: Assembly, function: str) -> dict[str, Any]:
+    return assembly.functions()[function]["Environment"]["Variables"]
+
+
+def test_there_is_one_function_for_each_part_and_a_worker_for_each_tier(on_aws: Assembly) -> None:
+    assert set(on_aws.functions()) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_function_gets_the_settings_it_reads_and_no_others(on_aws: Assembly, function: str) -> None:
+    ours = {name for name in variables(on_aws, function) if name.startswith("CRONFLEET_")}
+    assert ours == {settings.TABLE_PREFIX, settings.SHARDS} | NEEDS[function]
+
+
+def test_all_settings_there_are_reach_some_function(on_aws: Assembly) -> None:
+    known = {value for value in vars(settings).values() if str(value).startswith("CRONFLEET_")}
+    given = {name for function in FUNCTIONS for name in variables(on_aws, function)}
+    assert known <= given
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_settings_can_be_read_once_cloudformation_has_filled_in_the_addresses(
+    on_aws: Assembly, function: str
+) -> None:
+    filled = {name: _filled(value) for name, value in variables(on_aws, function).items()}
+    read = settings.from_environment(environment=filled)
+    assert read.table_prefix == "cronfleet"
+    assert read.shards == settings.DEFAULT_SHARDS
+    if settings.RUN_QUEUE_URLS in NEEDS[function]:
+        assert read.run_queue_urls == {"standard": "address", "priority": "address"}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_zones_come_from_the_pinned_package_and_metrics_bear_the_name_of_the_part(
+    on_aws: Assembly, function: str
+) -> None:
+    given = variables(on_aws, function)
+    assert given["PYTHONTZPATH"] == ""
+    assert given["POWERTOOLS_SERVICE_NAME"] == function.partition("-")[0]
+    assert given["POWERTOOLS_METRICS_NAMESPACE"] == "Cronfleet"
+
+
+def test_every_function_has_a_role_and_a_log_group_of_its_own_with_an_end_to_its_logs(on_aws: Assembly) -> None:
+    functions = on_aws.functions().values()
+    roles = {function["Role"]["Fn::GetAtt"][0] for function in functions}
+    groups = {function["LoggingConfig"]["LogGroup"]["Ref"] for function in functions}
+    assert len(roles) == len(groups) == len(FUNCTIONS)
+    for group in on_aws.of_type("AWS::Logs::LogGroup").values():
+        assert group["Properties"]["RetentionInDays"] > 0
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_role_may_do_everything_or_touch_everything(on_aws: Assembly, function: str) -> None:
+    for statement in on_aws.statements(function):
+        assert not any("*" in action for action in as_list(statement["Action"]))
+        assert "*" not in as_list(statement["Resource"])
+
+
+def test_no_role_carries_a_policy_that_aws_manages(on_aws: Assembly) -> None:
+    for role in on_aws.of_type("AWS::IAM::Role").values():
+        assert "ManagedPolicyArns" not in role["Properties"]
+
+
+def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) -> None:
+    wild = {
+        text
+        for function in FUNCTIONS
+        for statement in on_aws.statements(function)
+        for text in _texts(statement["Resource"])
+        if "*" in text
+    }
+    assert wild == {":secret:cronfleet/*", ":function:cronfleet-target-*"}
+
+
+@pytest.mark.parametrize(
+    ("function", "allowed"),
+    [
+        ("ticker", LOGS | {"sqs:SendMessage"}),
+        ("authorizer", LOGS | {"dynamodb:GetItem"}),
+        ("api", LOGS | READS | WRITES),
+        ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
+        ("sweeper", LOGS | READS | WRITES | {"sqs:SendMessage"}),
+        *(
+            (worker, LOGS | READS | WRITES | RECEIVES | {"secretsmanager:GetSecretValue", "lambda:InvokeFunction"})
+            for worker in WORKERS
+        ),
+    ],
+)
+def test_a_function_may_do_what_its_part_does_and_nothing_else(
+    on_aws: Assembly, function: str, allowed: set[str]
+) -> None:
+    assert on_aws.actions(function) == allowed
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_nobody_may_change_or_remove_what_the_audit_says(on_aws: Assembly, function: str) -> None:
+    on_audit = [item for item in on_aws.statements(function) if "Audit" in json.dumps(item["Resource"])]
+    assert all(as_list(item["Action"]) == ["dynamodb:PutItem"] for item in on_audit)
+
+
+def test_a_worker_receives_runs_of_its_own_tier_only(on_aws: Assembly) -> None:
+    for worker, other in (WORKERS, reversed(WORKERS)):
+        received = [
+            json.dumps(item["Resource"])
+            for item in on_aws.statements(worker)
+            if "sqs:ReceiveMessage" in as_list(item["Action"])
+        ]
+        assert len(received) == 1
+        assert other.removeprefix("worker-").capitalize() not in received[0]
+
+
+def test_ticker_and_sweeper_are_invoked_every_minute_each_by_a_role_that_can_do_only_that(on_aws: Assembly) -> None:
+    schedules = on_aws.of_type("AWS::Scheduler::Schedule").values()
+    invoked = {}
+    for schedule in schedules:
+        target = schedule["Properties"]["Target"]
+        assert schedule["Properties"]["ScheduleExpression"] == "rate(1 minute)"
+        invoked[schedule["Properties"]["Name"]] = target["RoleArn"]["Fn::GetAtt"][0]
+        [statement] = on_aws._statements_of(invoked[schedule["Properties"]["Name"]])
+        assert statement["Action"] == "lambda:InvokeFunction"
+        assert statement["Resource"] == target["Arn"]
+    assert set(invoked) == {"cronfleet-ticker", "cronfleet-sweeper"}
+    assert len(set(invoked.values())) == 2
+
+
+def test_a_minute_that_was_missed_is_not_made_up_for(on_aws: Assembly) -> None:
+    invocations = on_aws.of_type("AWS::Lambda::EventInvokeConfig").values()
+    assert [item["Properties"]["MaximumRetryAttempts"] for item in invocations] == [0, 0]
+
+
+def test_the_local_stack_runs_this_machines_python_with_two_shards_and_may_call_this_machine(
+    on_this_machine: Assembly,
+) -> None:
+    runtimes = {function["Runtime"] for function in on_this_machine.functions().values()}
+    assert runtimes == {f"python3.{sys.version_info.minor}"}
+    assert variables(on_this_machine, "ticker")[settings.SHARDS] == "2"
+    assert "127.0.0.0/8" in variables(on_this_machine, "worker-standard")[settings.WEBHOOK_ALLOWED_NETWORKS]
+
+
+def _texts(value: Any) -> list[str]:
+    """Every piece of text in an ARN that CloudFormation will put together."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = [item for key, item in value.items() if key not in {"Ref", "Fn::GetAtt", "Fn::ImportValue"}]
+    return [text for item in value for text in _texts(item)]
+
+
+def _filled(value: Any) -> str:
+    """A variable's value as the function will see it, every reference replaced by the word `address`."""
+    if isinstance(value, str):
+        return value
+    joined = value.get("Fn::Join")
+    return "".join(_filled(part) for part in joined[1]) if joined else "address"

@@ -1,0 +1,77 @@
+"""The queues as CloudFormation gets them."""
+
+import pytest
+from cronfleet.adapters.sqs import queues
+
+from tests.integration.infra.assembly import Assembly, Resource
+
+
+def named(assembly: Assembly) -> dict[str, tuple[str, Resource]]:
+    """Logical id and properties of each queue by its name without the prefix."""
+    found = assembly.of_type("AWS::SQS::Queue").items()
+    return {
+        item["Properties"]["QueueName"].removeprefix("cronfleet-"): (path.split("/")[1], item["Properties"])
+        for path, item in found
+    }
+
+
+def test_every_queue_of_the_specification_is_deployed_with_its_dead_letter_queue_and_no_other(
+    on_aws: Assembly,
+) -> None:
+    expected = {queue.name for queue in queues.QUEUES} | {queue.dead_letter_name for queue in queues.QUEUES}
+    assert set(named(on_aws)) == expected
+
+
+@pytest.mark.parametrize("queue", queues.QUEUES, ids=lambda queue: queue.name)
+def test_a_message_that_keeps_failing_goes_to_the_dead_letter_queue_of_its_own_queue(
+    on_aws: Assembly, queue: queues.Queue
+) -> None:
+    deployed = named(on_aws)
+    dead_id, dead = deployed[queue.dead_letter_name]
+    _, live = deployed[queue.name]
+    assert live["RedrivePolicy"]["deadLetterTargetArn"] == {"Fn::GetAtt": [dead_id, "Arn"]}
+    assert live["RedrivePolicy"]["maxReceiveCount"] == queue.max_receive_count
+    assert dead["RedriveAllowPolicy"]["redrivePermission"] == "byQueue"
+    assert dead["MessageRetentionPeriod"] >= live["MessageRetentionPeriod"]
+
+
+def test_no_message_becomes_visible_while_its_function_may_still_be_working(on_aws: Assembly) -> None:
+    timeouts = {name: function["Timeout"] for name, function in on_aws.functions().items()}
+    readers = {"ticks": "dispatcher", **{f"runs-{tier}": f"worker-{tier}" for tier in queues.RUN_QUEUES}}
+    for queue, function in readers.items():
+        _, properties = named(on_aws)[queue]
+        assert properties["VisibilityTimeout"] >= 6 * timeouts[function]
+
+
+def test_every_queue_takes_encrypted_connections_only(on_aws: Assembly) -> None:
+    guarded = set()
+    for policy in on_aws.of_type("AWS::SQS::QueuePolicy").values():
+        denied = [
+            statement
+            for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+            if statement["Effect"] == "Deny" and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        ]
+        assert denied
+        guarded |= {queue["Ref"] for queue in policy["Properties"]["Queues"]}
+    assert guarded == {logical_id for logical_id, _ in named(on_aws).values()}
+
+
+def test_functions_take_one_message_at_a_time_and_say_which_failed(on_aws: Assembly) -> None:
+    mappings = [item["Properties"] for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()]
+    assert len(mappings) == len(queues.QUEUES)
+    for mapping in mappings:
+        assert mapping["BatchSize"] == 1
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        # A window would make ticks and runs late: Lambda may wait for it at low traffic.
+        assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
+def test_on_aws_the_tick_queue_has_pollers_for_every_shard_at_once(on_aws: Assembly) -> None:
+    provisioned = [
+        item["Properties"]["ProvisionedPollerConfig"]
+        for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "ProvisionedPollerConfig" in item["Properties"]
+    ]
+    shards = int(on_aws.functions()["dispatcher"]["Environment"]["Variables"]["CRONFLEET_SHARDS"])
+    [pollers] = provisioned
+    assert pollers["MinimumPollers"] * 10 >= shards
