@@ -39,6 +39,23 @@ class Conflict(CronfleetError):
     """The thing is in a state that does not allow this; the message names the state and what is allowed."""
 
 
+class Exists(CronfleetError):
+    """The caller asked for a schedule to be created under an id that has one (`If-None-Match: *`, or POST)."""
+
+    def __init__(self, schedule_id: str, etag: str) -> None:
+        super().__init__(
+            f"there is a schedule {schedule_id!r} (ETag {etag}); change it with PATCH, or replace it with PUT and If-Match"
+        )
+        self.etag = etag
+
+
+class KeyReused(CronfleetError):
+    """The Idempotency-Key was used for another request; the first one's answer is kept."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"Idempotency-Key {key!r} was used for a different request; use a new key for a new request")
+
+
 class Stale(CronfleetError):
     """The caller's If-Match names a version that is no longer the current one."""
 

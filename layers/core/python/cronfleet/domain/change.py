@@ -1,0 +1,305 @@
+"""Changes: what a timer becomes when a schedule is created, edited, paused, resumed, cancelled or parked.
+
+Pure: a timer and a wish in, the next timer and what belongs into the ledger out. Every change raises `rev`. One
+after which old fires must no longer count raises `epoch` as well, and accounts for each nominal that the old epoch
+named up to now: it still runs, or a row says why not.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, TimerKind
+from cronfleet.domain.dispatch_plan import claim_schedule, first_fire
+from cronfleet.domain.errors import Contended, CronfleetError, Invalid
+from cronfleet.domain.instant import EARLIEST, Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.misfire import Misfire, split
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
+from cronfleet.domain.schedule import Change, Definition, Pause, Spec, Status, Timer, moved
+from cronfleet.domain.shard import shard_of
+from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.trigger import OneShotTrigger, latest_fires
+
+MAX_FIRES_PER_CHANGE: Final = 30
+"""Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
+
+
+def created(
+    spec: Spec,
+    *,
+    tenant: Tenant,
+    schedule_id: str,
+    shards: int,
+    now: Instant,
+    change_id: str,
+    author: str,
+    tombstone: Timer | None,
+) -> tuple[Timer, Definition]:
+    """The first timer and definition of a schedule; numbers go on from the `tombstone` of an earlier one.
+
+    `Invalid` when the trigger names no time after `now` inside start and end.
+    """
+    if tombstone is not None:
+        moved(tombstone.status, Change.CREATE)
+    timer = Timer(
+        tenant.tenant_id,
+        schedule_id,
+        tenant.tier,
+        shard_of(tenant.tenant_id, schedule_id, shards),
+        Status.ACTIVE,
+        **_fixed_by(spec),
+        version=tombstone.version + 1 if tombstone else 1,
+        epoch=tombstone.epoch + 1 if tombstone else 1,
+        # Nothing that an earlier life of this id left claimed may start in this one, however early it was due.
+        epoch_since=EARLIEST if tombstone else now,
+        rev=tombstone.rev + 1 if tombstone else 1,
+        nominal_at=None,
+        due_at=None,
+        claim_batch=tombstone.claim_batch if tombstone else None,
+        change_id=change_id,
+        created_at=now,
+        updated_at=now,
+    )
+    return _waiting_for(timer, _required_fire(timer, now)), Definition(
+        tenant.tenant_id, schedule_id, timer.version, spec, author, now
+    )
+
+
+def _fixed_by(spec: Spec) -> dict[str, Any]:
+    """The fields of a timer that its definition fixes."""
+    return {
+        "trigger": spec.trigger,
+        "misfire": spec.policies.misfire,
+        "overlap": spec.policies.overlap,
+        "jitter_seconds": spec.policies.jitter_seconds,
+        "timeout_seconds": spec.policies.timeout_seconds,
+        "start_at": spec.start_at,
+        "end_at": spec.end_at,
+    }
+
+
+def _waiting_for(timer: Timer, fire: Fire | None) -> Timer:
+    if fire is None:
+        return replace(timer, status=moved(timer.status, Change.COMPLETE), nominal_at=None, due_at=None)
+    return replace(timer, nominal_at=fire.nominal_at, due_at=fire.due_at)
+
+
+def _required_fire(timer: Timer, now: Instant) -> Fire:
+    fire = first_fire(timer, now)
+    if fire is not None:
+        return fire
+    if timer.trigger.next_after(now) is not None:
+        raise Invalid("end_at", f"the trigger names no time between {_window_start(timer, now)} and this end")
+    field = "trigger.at" if isinstance(timer.trigger, OneShotTrigger) else "trigger"
+    raise Invalid(field, f"names no time after {to_text(floor_second(now))}: the schedule would never fire")
+
+
+def _window_start(timer: Timer, now: Instant) -> str:
+    return to_text(max(floor_second(now), timer.start_at or 0))
+
+
+def retimes(before: Spec, spec: Spec) -> bool:
+    """Whether an edit from `before` to `spec` changes when the schedule fires."""
+    return (before.trigger, before.start_at, before.end_at) != (spec.trigger, spec.start_at, spec.end_at)
+
+
+def edited(
+    timer: Timer, before: Definition, spec: Spec, *, now: Instant, change_id: str, author: str, reason: str
+) -> tuple[Timer, Definition, tuple[Run, ...], tuple[RunTimer, ...]]:
+    """A new version, and for a changed trigger what becomes of the fires that the old one named up to `now`.
+
+    What was due and not yet claimed still runs: its rows and their timers come back. The new trigger goes on from
+    its first nominal after `now`: a change never fires at once. `Contended` when more is due than one transaction
+    can hold: the dispatcher is about to claim it.
+    """
+    definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)
+    after = replace(timer, **_fixed_by(spec), version=definition.version)
+    if not retimes(before.spec, spec):
+        return _written(replace(after, status=moved(timer.status, Change.EDIT)), change_id, now), definition, (), ()
+    after = _new_epoch(replace(after, status=moved(timer.status, Change.RETIME), parked=None), now)
+    fire = _required_fire(after, now)
+    if after.status is Status.PAUSED:
+        after = replace(after, nominal_at=fire.nominal_at, due_at=timer.due_at)
+    elif after.status is Status.ACTIVE:
+        after = _waiting_for(after, fire)
+    rows, run_timers = _left_behind(timer, after, now)
+    return _written(after, change_id, now), definition, rows, run_timers
+
+
+def _new_epoch(timer: Timer, now: Instant) -> Timer:
+    return replace(
+        timer,
+        epoch=timer.epoch + 1,
+        epoch_since=now,
+        nominal_at=None,
+        due_at=None,
+        deferred=None,
+        fire_through=None,
+    )
+
+
+def _written(timer: Timer, change_id: str, now: Instant) -> Timer:
+    return replace(timer, rev=timer.rev + 1, change_id=change_id, updated_at=now)
+
+
+# --- what a changed trigger leaves behind ----------------------------------------------------------------------
+
+
+def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, ...], tuple[RunTimer, ...]]:
+    if timer.status is not Status.ACTIVE:
+        return _held_back_row(timer, now), ()
+    if timer.nominal_at is None or timer.nominal_at > now:
+        return (), ()
+    claim = claim_schedule(timer, now, look_ahead=0)
+    rest = claim.following
+    if len(claim.fires) > MAX_FIRES_PER_CHANGE or (rest is not None and rest.due_at <= now):
+        raise Contended(f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds")
+    queued = list(claim.fires)
+    rows = list(_missed_row(claim, timer, now))
+    if rest is not None and rest.nominal_at <= now:
+        if timer.deferred is not None:
+            queued.append(Fire(rest.nominal_at, floor_second(now)))
+        else:
+            rows.append(_superseded_row(timer, rest, now))
+    rows += [_queued_row(timer, after, fire) for fire in queued]
+    return tuple(rows), tuple(_queued_timer(timer, after, fire, now) for fire in queued)
+
+
+def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, ...]:
+    if claim.skipped is None:
+        return ()
+    skipped = claim.skipped
+    key = claim.run_key(skipped.first_at)
+    return (range_row(key, skipped.last_at, timer.tier, RunStatus.MISSED, now, skipped.reason),)
+
+
+def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
+    """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
+    reason = Reason(Code.SUPERSEDED, "the trigger changed before this fire was due", {"due_at": fire.due_at})
+    return Run(
+        _key(timer, fire.nominal_at),
+        RunStatus.CANCELLED,
+        due_at=fire.due_at,
+        tier=timer.tier,
+        version=timer.version,
+        finished_at=now,
+        reason=reason,
+    )
+
+
+def _queued_row(timer: Timer, after: Timer, fire: Fire) -> Run:
+    return Run(
+        _key(timer, fire.nominal_at), RunStatus.QUEUED, due_at=fire.due_at, tier=timer.tier, version=after.version
+    )
+
+
+def _queued_timer(timer: Timer, after: Timer, fire: Fire, now: Instant) -> RunTimer:
+    return RunTimer(
+        _key(timer, fire.nominal_at),
+        TimerKind.QUEUED,
+        attempt=1,
+        due_at=floor_second(now),
+        tier=timer.tier,
+        shard=timer.shard,
+        version=after.version,
+        timeout_seconds=after.timeout_seconds,
+    )
+
+
+def _key(timer: Timer, nominal_at: Instant) -> RunKey:
+    return RunKey(timer.tenant, timer.schedule_id, timer.epoch, nominal_at)
+
+
+# --- what a pause, a parking or a cancellation held back -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Nominals from `first_at` to `last_at`, both included, that were named up to now and not claimed."""
+
+    first_at: Instant
+    last_at: Instant
+
+
+def _held_back(timer: Timer, now: Instant) -> _Held | None:
+    if timer.nominal_at is None or timer.nominal_at > now:
+        return None
+    return _Held(timer.nominal_at, _newest(timer, timer.nominal_at, now, 1)[-1])
+
+
+def _newest(timer: Timer, first_at: Instant, now: Instant, limit: int) -> list[Instant]:
+    """The newest `limit` nominals from `first_at` up to `now`; at least one."""
+    try:
+        return latest_fires(timer.trigger, first_at - 1, _until(timer, now), limit) or [first_at]
+    except (CronfleetError, ValueError, ArithmeticError):
+        # A trigger that no longer computes is why schedules are parked; it must not keep them from being cancelled.
+        return [max(first_at, floor_second(now))]
+
+
+def _until(timer: Timer, now: Instant) -> Instant:
+    return now if timer.end_at is None else min(now, timer.end_at)
+
+
+def _held_back_row(timer: Timer, now: Instant) -> tuple[Run, ...]:
+    held = _held_back(timer, now)
+    return () if held is None else (_range(timer, held, now),)
+
+
+def _range(timer: Timer, held: _Held, now: Instant) -> Run:
+    status, reason = _why_held(timer)
+    return range_row(_key(timer, held.first_at), held.last_at, timer.tier, status, now, reason)
+
+
+def _why_held(timer: Timer) -> tuple[RunStatus, Reason]:
+    if timer.status is Status.PAUSED:
+        said = f": {timer.pause.reason}" if timer.pause and timer.pause.reason else ""
+        by = timer.pause.by if timer.pause else "someone"
+        return RunStatus.PAUSED, Reason(Code.PAUSED, f"paused by {by}{said}")
+    if timer.status is Status.ACTIVE:
+        return RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before these fires were claimed")
+    text = timer.parked.text if timer.parked else f"the schedule was {timer.status}"
+    return RunStatus.REFUSED, Reason(Code.NOT_ON, text)
+
+
+def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer:
+    """Out of the due index until `pause.until` (for ever without one); what is named meanwhile is held back.
+
+    `nominal_at` stays: it is the first that the pause holds back.
+    """
+    until = None if pause.until is None else ceil_second(pause.until)
+    status = moved(timer.status, Change.PAUSE)
+    return _written(replace(timer, status=status, pause=pause, due_at=until, deferred=None), change_id, now)
+
+
+def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | None) -> tuple[Timer, tuple[Run, ...]]:
+    """On again from the first nominal after `now`; the newest that `catch_up` wants of those held back run first.
+
+    The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed.
+    """
+    after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None)
+    after = _new_epoch(after, now)
+    held = _held_back(timer, now)
+    if held is None:
+        return _written(_waiting_for(after, first_fire(after, now)), change_id, now), ()
+    wanted = catch_up.wanted if catch_up else 0
+    newest = _newest(timer, held.first_at, now, wanted + 1)
+    dropped, kept = split(newest, wanted)
+    rows = (_range(timer, _Held(held.first_at, dropped[-1]), now),) if dropped else ()
+    if kept:
+        after = replace(after, fire_through=floor_second(now))
+        fire = first_fire(after, kept[0] - 1)
+    else:
+        fire = first_fire(after, now)
+    return _written(_waiting_for(after, fire), change_id, now), rows
+
+
+def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
+    """The tombstone: in no index, its numbers kept for an id that comes back. What was held back gets its row."""
+    after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None)
+    return _written(_new_epoch(after, now), change_id, now), _held_back_row(timer, now)
+
+
+def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:
+    """Out of the due index with `reason`, until it is resumed, its trigger is changed, or it is cancelled."""
+    status = moved(timer.status, Change.PARK)
+    return _written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)

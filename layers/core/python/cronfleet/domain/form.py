@@ -1,0 +1,140 @@
+"""The form in which callers see schedules and runs: plain JSON values, instants as RFC 3339 text.
+
+The API answers with it, and the audit log keeps it. Every default is spelled out.
+"""
+
+from typing import Any
+
+from cronfleet.domain.claim import Fire
+from cronfleet.domain.instant import Instant, to_text
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.run import Attempt, Run
+from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
+from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.trigger import describe
+
+Form = dict[str, Any]
+
+
+def _text(instant: Instant | None) -> str | None:
+    return None if instant is None else to_text(instant)
+
+
+def spec_form(spec: Spec) -> Form:
+    """What a caller writes to get this `spec`."""
+    return {
+        "description": spec.description,
+        "owner": spec.owner,
+        "trigger": describe(spec.trigger),
+        "target": target_form(spec.target),
+        "payload": spec.payload,
+        "policies": policies_form(spec.policies),
+        "labels": dict(spec.labels),
+        "start_at": _text(spec.start_at),
+        "end_at": _text(spec.end_at),
+    }
+
+
+def target_form(target: Target) -> Form:
+    """A target by its kind: `handler`, `url` (with `secret`, a reference) or `lambda`."""
+    match target:
+        case HandlerTarget(name):
+            return {"handler": name}
+        case WebhookTarget(url, None):
+            return {"url": url}
+        case WebhookTarget(url, secret):
+            return {"url": url, "secret": secret}
+        case LambdaTarget(function):
+            return {"lambda": function}
+
+
+def policies_form(policies: Policies) -> Form:
+    """All policies."""
+    misfire, retry = policies.misfire, policies.retry
+    return {
+        "misfire": {
+            "policy": misfire.policy.value,
+            "max": misfire.max,
+            "grace_seconds": misfire.grace_seconds,
+        },
+        "overlap": policies.overlap.value,
+        "jitter_seconds": policies.jitter_seconds,
+        "retry": {
+            "max_attempts": retry.max_attempts,
+            "backoff": {
+                "kind": retry.backoff.kind.value,
+                "base_seconds": retry.backoff.base_seconds,
+                "max_seconds": retry.backoff.max_seconds,
+            },
+        },
+        "timeout_seconds": policies.timeout_seconds,
+    }
+
+
+def schedule_form(timer: Timer, definition: Definition) -> Form:
+    """A schedule: what its caller wrote, and where it stands."""
+    fires = timer.status is Status.ACTIVE
+    return {
+        "id": timer.schedule_id,
+        **spec_form(definition.spec),
+        "status": timer.status.value,
+        "version": timer.version,
+        "next_fire_at": _text(timer.nominal_at) if fires else None,
+        "next_due_at": _text(timer.due_at) if fires else None,
+        "paused": _pause_form(timer),
+        "parked": reason_form(timer.parked),
+        "deferred": reason_form(timer.deferred),
+        "created_at": to_text(timer.created_at),
+        "updated_at": to_text(timer.updated_at),
+    }
+
+
+def _pause_form(timer: Timer) -> Form | None:
+    pause = timer.pause
+    if pause is None:
+        return None
+    return {"by": pause.by, "reason": pause.reason, "at": to_text(pause.at), "until": _text(pause.until)}
+
+
+def reason_form(reason: Reason | None) -> Form | None:
+    """Why: the code, a sentence, and details."""
+    if reason is None:
+        return None
+    return {"code": reason.code.value, "text": reason.text, "detail": dict(reason.detail)}
+
+
+def fire_form(fire: Fire) -> Form:
+    """A fire: the calendar's time and ours."""
+    return {"nominal_at": to_text(fire.nominal_at), "due_at": to_text(fire.due_at)}
+
+
+def run_form(run: Run) -> Form:
+    """A row of the ledger: a run, a skip, or a range (which has `until_nominal_at`)."""
+    return {
+        "run_id": run.key.run_id,
+        "schedule_id": run.key.schedule_id,
+        "cause": run.key.cause,
+        "nominal_at": to_text(run.key.nominal_at),
+        "until_nominal_at": _text(run.until_nominal_at),
+        "due_at": to_text(run.due_at),
+        "claimed_at": _text(run.claimed_at),
+        "started_at": _text(run.started_at),
+        "finished_at": _text(run.finished_at),
+        "lag_seconds": None if run.lag_ms is None else run.lag_ms / 1_000,
+        "status": run.status.value,
+        "version": run.version,
+        "retry_at": _text(run.retry_at),
+        "reason": reason_form(run.reason),
+        "attempts": [_attempt_form(attempt) for attempt in run.attempts],
+    }
+
+
+def _attempt_form(attempt: Attempt) -> Form:
+    return {
+        "number": attempt.number,
+        "fence": attempt.fence,
+        "started_at": to_text(attempt.started_at),
+        "finished_at": _text(attempt.finished_at),
+        "outcome": None if attempt.outcome is None else attempt.outcome.value,
+        "error": attempt.error,
+    }
