@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
@@ -67,6 +68,14 @@ class TickReport:
     deferrals: int = 0
     resumes: int = 0
     parks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """The batch whose claims are all decided, and which of them somebody else won."""
+
+    batch_id: BatchId | None
+    losers: frozenset[int] = frozenset()
 
 
 class LeaseLost(Exception):
@@ -132,65 +141,60 @@ class Dispatcher:
 
     def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
         """Finish the predecessor's batch, then page through what is due at `now`, the tick's one clock reading."""
-        open_batch = lease.open_batch
-        if open_batch is not None:
-            self._finish(open_batch, report)
+        closed = _Closed(lease.last_batch, lease.last_losers)
+        if lease.open_batch is not None:
+            closed = self._finish(lease.open_batch, report)
         used: Counter[str] = Counter()
         cursor: str | None = None
-        last = lease.last_batch
         for _ in range(MAX_PAGES_PER_TICK):
-            page = ask(lambda at=cursor: self._store.due(lease.shard, now + LOOK_AHEAD, at, MAX_BATCH_ENTRIES))  # type: ignore[misc]
+            page = ask(partial(self._store.due, lease.shard, now + LOOK_AHEAD, cursor, MAX_BATCH_ENTRIES))
             made = plan(page.items, now, used, self._tenant_limit)
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
             self._defer_all(made.deferrals, report)
             if made.claims:
-                last = self._dispatch(lease, last, made.claims, report)
+                closed = self._dispatch(lease, closed, made.claims, report)
             cursor = page.cursor
             if cursor is None or self._clock.now() >= deadline_at:
                 break
-        if open_batch is not None or report.batches:
-            ask(lambda: self._store.release(lease))
+        if lease.open_batch is not None or report.batches:
+            ask(lambda: self._store.release(lease, closed.losers))
 
-    def _dispatch(
-        self, lease: ShardLease, previous: BatchId | None, claims: Sequence[Claim], report: TickReport
-    ) -> BatchId:
-        """Write a batch, announce it, and only then carry it out."""
+    def _dispatch(self, lease: ShardLease, before: "_Closed", claims: Sequence[Claim], report: TickReport) -> "_Closed":
+        """Write a batch, announce it (which closes the one before), and only then carry it out."""
         report.batches += 1
         batch_id = BatchId(lease.shard, lease.fence, report.batches)
         claimed_at = self._clock.now()
-        batch = Batch(batch_id, previous, claimed_at, tuple(claims))
+        batch = Batch(batch_id, before.batch_id, claimed_at, tuple(claims), before.losers)
         ask(lambda: self._store.put_batch(batch))
         if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):
             raise LeaseLost
-        self._carry_out(batch, report)
-        return batch_id
+        return self._carry_out(batch, report)
 
-    def _finish(self, batch_id: BatchId, report: TickReport) -> None:
+    def _finish(self, batch_id: BatchId, report: TickReport) -> "_Closed":
         """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""
         batch = ask(lambda: self._store.get_batch(batch_id))
         if batch is None:
             # It was announced after it was written, so only its expiry (weeks later) can have removed it.
             self._telemetry.alarm("batch_gone", batch=str(batch_id))
-            return
+            return _Closed(batch_id)
         report.finished_for_predecessor += 1
-        self._carry_out(batch, report)
+        return self._carry_out(batch, report)
 
-    def _carry_out(self, batch: Batch, report: TickReport) -> None:
+    def _carry_out(self, batch: Batch, report: TickReport) -> "_Closed":
+        """Claim, send the winners, write down what is skipped."""
         outcomes = self._claim_all(batch)
         losers = frozenset(i for i, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
-        won = Batch(batch.batch_id, batch.previous, batch.claimed_at, batch.claims, losers)
-        messages = list(won.won_messages())
+        messages = list(batch.messages(losers).values())
         self._send_all(messages)
-        self._write_skips(won, report)
-        if losers:
-            ask(lambda: self._store.record_losers(batch.batch_id, losers))
+        self._write_skips(batch, losers, report)
         for claim, outcome in zip(batch.claims, outcomes, strict=True):
             if outcome is ClaimOutcome.IMPOSSIBLE:
                 self._park_claim(claim, report)
         report.claims_won += len(outcomes) - len(losers)
         report.claims_lost += len(losers)
         report.fires += len(messages)
+        return _Closed(batch.batch_id, losers)
 
     def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
         """The outcome of every claim; those without an answer are asked again. Raises `NoAnswer` past the limit."""
@@ -219,9 +223,9 @@ class Dispatcher:
         # The batch stays open: the next tick wins its claims again under the same id, and sends them.
         raise NoAnswer(f"the run queue did not take {len(unsent)} messages")
 
-    def _write_skips(self, batch: Batch, report: TickReport) -> None:
+    def _write_skips(self, batch: Batch, losers: frozenset[int], report: TickReport) -> None:
         for position, claim in enumerate(batch.claims):
-            if position in batch.losers or not isinstance(claim, ScheduleClaim) or claim.skipped is None:
+            if position in losers or not isinstance(claim, ScheduleClaim) or claim.skipped is None:
                 continue
             skipped = claim.skipped
             row = range_row(
@@ -233,14 +237,13 @@ class Dispatcher:
                 skipped.reason,
             )
             # A row that is there already was written by a predecessor's hand for the same claim.
-            ask(lambda row=row: self._store.insert_run(row))  # type: ignore[misc]
+            ask(partial(self._store.insert_run, row))
             report.skips += 1
             self._telemetry.event("fires_skipped", run_id=row.key.run_id, reason=skipped.reason.text)
 
     def _defer_all(self, deferrals: Sequence[Deferral], report: TickReport) -> None:
         for deferral in deferrals:
-            timer, due_at, reason = deferral.timer, deferral.due_at, deferral.reason
-            if ask(lambda t=timer, d=due_at, r=reason: self._store.defer(t, d, r)):  # type: ignore[misc]
+            if ask(partial(self._store.defer, deferral.timer, deferral.due_at, deferral.reason)):
                 report.deferrals += 1
 
     def _resume_all(self, resumes: Sequence[Resume], now: Instant, report: TickReport) -> None:

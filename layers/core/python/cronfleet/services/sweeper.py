@@ -5,10 +5,12 @@ incident (AWS, 19 October 2025).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
+from cronfleet.domain.attempt import Refuse, decide_start
 from cronfleet.domain.books import (
     FIRST_RESEND,
     MAX_OPEN_BATCHES,
@@ -24,6 +26,7 @@ from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import ShardLease, slot_of, too_skewed
+from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore, NoAnswer
@@ -37,6 +40,9 @@ QUIET_AFTER: Final = 30 * SECOND
 
 MAX_BATCHES_PER_SWEEP: Final = 500
 """Newly closed batches looked at per shard and sweep."""
+
+
+DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 
 
 @dataclass(slots=True)
@@ -64,11 +70,14 @@ class _Open:
 
 @dataclass(slots=True)
 class _Reading:
-    """What the first pass found in a shard."""
+    """What the first pass finds in a shard."""
 
     books: Books
+    now: Instant
+    pace: "_Pace"
     closed_through: BatchId | None
     open: list[_Open] = field(default_factory=list)
+    settled: int = 0
 
 
 class Sweeper:
@@ -103,13 +112,14 @@ class Sweeper:
                 break
             try:
                 self._wake_if_quiet(shard, now, deadline_at, report)
-                readings.append(self._read(shard, now, pace, report))
+                readings.append(self._read(shard, now, pace))
                 report.shards += 1
             except NoAnswer as error:
                 report.failed_shards += 1
                 self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
         for reading in readings:
-            self._settle(reading, now, pace, report)
+            report.settled += reading.settled
+            self._settle(reading, report)
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
@@ -131,62 +141,77 @@ class Sweeper:
         report.quiet_shards += 1
         self._dispatcher.tick(Tick(shard, slot_of(now)), deadline_at)
 
-    def _read(self, shard: int, now: Instant, pace: "_Pace", report: SweepReport) -> _Reading:
+    def _read(self, shard: int, now: Instant, pace: "_Pace") -> _Reading:
         """Where every fire stands that the shard's closed batches won and that is not settled yet."""
         lease = ask(lambda: self._store.get_lease(shard))
         books = ask(lambda: self._store.get_books(shard))
-        reading = _Reading(books, books.closed_through)
+        reading = _Reading(books, now, pace, books.closed_through)
         for batch, owed in self._carried(books):
-            self._look_at(batch, owed, now, pace, reading, report)
-        for batch in self._newly_closed(lease, books, now) if lease else ():
+            messages = batch.messages()
+            self._look_at(batch, owed, {i: messages[i] for i in owed.positions if i in messages}, reading)
+        for batch, losers in self._newly_closed(lease, books, now) if lease else ():
             if len(reading.open) >= MAX_OPEN_BATCHES:
                 self._telemetry.alarm("books_full", shard=shard, open=len(reading.open))
                 break
-            self._look_at(batch, None, now, pace, reading, report)
+            owed = Owed((), resend_at=batch.claimed_at + FIRST_RESEND)
+            self._look_at(batch, owed, batch.messages(losers), reading)
             reading.closed_through = batch.batch_id
         return reading
 
     def _carried(self, books: Books) -> Iterator[tuple[Batch, Owed]]:
         for batch_id, owed in books.open.items():
-            batch = ask(lambda at=batch_id: self._store.get_batch(BatchId.parse(at)))  # type: ignore[misc]
+            batch = ask(partial(self._store.get_batch, BatchId.parse(batch_id)))
             if batch is not None:
                 yield batch, owed
 
-    def _newly_closed(self, lease: ShardLease, books: Books, now: Instant) -> Iterator[Batch]:
-        """Announced and closed batches after `closed_through`, oldest first, old enough to be looked at.
+    def _newly_closed(self, lease: ShardLease, books: Books, now: Instant) -> Iterator[tuple[Batch, frozenset[int]]]:
+        """Announced and closed batches after `closed_through` with their losers, oldest first, once old enough.
 
         A batch was announced if a later one, or the lease, names it: an orphan (written by a dispatcher that
-        crashed or lost its lease before announcing it) is named by none.
+        crashed or lost its lease before announcing it) is named by none. Whoever names it knows its losers.
         """
         last = lease.last_batch
         if last is None or last == books.closed_through:
             return
         window = ask(lambda: self._store.batches(lease.shard, books.closed_through, last, MAX_BATCHES_PER_SWEEP))
-        announced = {batch.previous for batch in window} | {last}
-        for batch in window:
+        named = {batch.previous for batch in window} | {last}
+        announced = [batch for batch in window if batch.batch_id in named]
+        successors = {batch.previous: batch for batch in announced}
+        for batch in announced:
             if batch.batch_id == lease.open_batch or batch.claimed_at > now - SETTLE_AFTER:
                 return
-            if batch.batch_id in announced:
-                yield batch
+            if batch.batch_id == last:
+                yield batch, lease.last_losers
+            elif batch.batch_id in successors:
+                yield batch, successors[batch.batch_id].previous_losers
+            else:
+                return  # Its successor lies beyond this window, and is read with the next.
 
-    def _look_at(
-        self, batch: Batch, owed: Owed | None, now: Instant, pace: "_Pace", reading: _Reading, report: SweepReport
-    ) -> None:
-        messages = dict(enumerate(batch.won_messages()))
-        wanted = messages if owed is None else {i: messages[i] for i in owed.positions if i in messages}
-        rows = ask(lambda: self._store.get_runs([message.key for message in wanted.values()]))
-        pace.saw(rows)
-        standings = {i: standing(message, rows.get(message.key), now) for i, message in wanted.items()}
-        unsettled = {i: where for i, where in standings.items() if where not in (Standing.SETTLED, Standing.EXPIRED)}
-        report.settled += len(standings) - len(unsettled)
+    def _look_at(self, batch: Batch, owed: Owed, messages: Mapping[int, RunMessage], reading: "_Reading") -> None:
+        """Keep of `batch` what is not settled yet."""
+        rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
+        if not owed.resends:
+            # What was sent again starts late whatever the tier's pace: it would make a lost message look slow.
+            reading.pace.saw(rows)
+        standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
+        unsettled = {i: where for i, where in standings.items() if where not in DONE}
+        self._refuse_expired([messages[i] for i, where in standings.items() if where is Standing.EXPIRED], reading.now)
+        reading.settled += len(standings) - len(unsettled)
         if unsettled:
-            resend_at = owed.resend_at if owed else batch.claimed_at + FIRST_RESEND
-            left = Owed(tuple(unsettled), resend_at, owed.resends if owed else 0)
-            reading.open.append(_Open(batch, left, {i: wanted[i] for i in unsettled}, unsettled))
+            left = replace(owed, positions=tuple(unsettled))
+            reading.open.append(_Open(batch, left, {i: messages[i] for i in unsettled}, unsettled))
 
-    def _settle(self, reading: _Reading, now: Instant, pace: "_Pace", report: SweepReport) -> None:
+    def _refuse_expired(self, messages: Sequence[RunMessage], now: Instant) -> None:
+        """A fire that no worker ever took, although it was sent again for days, ends in the ledger too."""
+        for message in messages:
+            decision = decide_start(None, message, owner="", now=now)
+            if isinstance(decision, Refuse):
+                ask(partial(self._store.insert_run, decision.run))
+                self._telemetry.alarm("run_refused", run_id=message.key.run_id, reason=Code.TOO_OLD)
+
+    def _settle(self, reading: _Reading, report: SweepReport) -> None:
         """Send again what must be, then write the books: a crash in between sends a copy, which is harmless."""
-        still_open = {str(item.batch.batch_id): self._act_on(item, now, pace, report) for item in reading.open}
+        still_open = {str(item.batch.batch_id): self._act_on(item, reading, report) for item in reading.open}
         report.open += len(still_open)
         books = replace(
             reading.books, rev=reading.books.rev + 1, closed_through=reading.closed_through, open=still_open
@@ -199,12 +224,13 @@ class Sweeper:
         except NoAnswer as error:
             self._telemetry.alarm("sweep_failed", shard=books.shard, error=str(error))
 
-    def _act_on(self, item: _Open, now: Instant, pace: "_Pace", report: SweepReport) -> Owed:
+    def _act_on(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
         dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
         report.revived += self._send(dead, "lease_revived")
         lost = [item.messages[i] for i, where in item.standings.items() if where is Standing.UNSTARTED]
-        if not lost or now < item.owed.resend_at:
+        if not lost or reading.now < item.owed.resend_at:
             return item.owed
+        pace = reading.pace
         again = [m for m in lost if not pace.is_draining(m, item.batch) and pace.may_resend(m)]
         if not again:
             return item.owed
