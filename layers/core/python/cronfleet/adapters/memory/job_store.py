@@ -1,0 +1,22 @@
+"""The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
+
+from cronfleet.adapters.memory.due_index import DueIndex
+from cronfleet.adapters.memory.runs import MemoryRuns
+from cronfleet.adapters.memory.schedules import MemorySchedules
+from cronfleet.adapters.memory.shards import MemoryShards
+from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.timers import damage
+from cronfleet.domain.claim import Unreadable
+from cronfleet.domain.schedule import Timer
+from cronfleet.ports.clock import Clock
+
+
+class MemoryJobStore(MemorySchedules, MemoryRuns, MemoryShards):
+    """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
+
+    def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:
+        super().__init__(State(clock, due_index or DueIndex()))
+
+    def damage(self, timer: Timer, why: str) -> Unreadable:
+        """Make the stored `timer` one that cannot be read; for tests."""
+        return damage(self.state, timer, why)

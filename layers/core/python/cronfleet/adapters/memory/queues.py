@@ -1,0 +1,141 @@
+"""Queues in memory: delays and visibility by a clock, at-least-once delivery, dead letters.
+
+A test or a simulator plays the part of the poller: `receive`, then `delete`, or let the message come back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Generic, TypeVar
+
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.run import RunMessage
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.queues import DelayedMessage, Tick
+
+Body = TypeVar("Body")
+
+VISIBILITY_SECONDS: Final = 360
+MAX_RECEIVE_COUNT: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[Body]):
+    """A message in somebody's hands; `receipt` deletes it, `receive_count` counts this delivery too."""
+
+    body: Body
+    receipt: int
+    receive_count: int
+
+
+@dataclass(slots=True)
+class _Held(Generic[Body]):
+    body: Body
+    visible_at: Instant
+    receive_count: int = 0
+
+
+@dataclass(slots=True)
+class MemoryQueue(Generic[Body]):
+    """One queue. Messages come in the order in which they become visible.
+
+    `accepts` may refuse a message (it is then answered as unsent); `copies` says how often one is delivered.
+    """
+
+    clock: Clock
+    visibility_seconds: int = VISIBILITY_SECONDS
+    max_receive_count: int = MAX_RECEIVE_COUNT
+    accepts: Callable[[Body], bool] = lambda _: True
+    copies: Callable[[Body], int] = lambda _: 1
+    dead: list[Body] = field(default_factory=list)
+    _held: dict[int, _Held[Body]] = field(default_factory=dict)
+    _receipts: count[int] = field(default_factory=count)
+
+    def put(self, body: Body, delay_seconds: int) -> bool:
+        """Take `body`, to be received after `delay_seconds`; False when it was not accepted."""
+        if not 0 <= delay_seconds <= 900:
+            raise ValueError(f"a delay of {delay_seconds} s: a queue takes whole seconds from 0 to 900")
+        if not self.accepts(body):
+            return False
+        for _ in range(self.copies(body)):
+            self._held[next(self._receipts)] = _Held(body, self.clock.now() + delay_seconds * SECOND)
+        return True
+
+    def receive(self, most: int = 10) -> list[Received[Body]]:
+        """Up to `most` visible messages, hidden from now on until they are deleted or their time is up."""
+        now = self.clock.now()
+        visible = sorted((held.visible_at, receipt) for receipt, held in self._held.items() if held.visible_at <= now)
+        taken: list[Received[Body]] = []
+        for _, receipt in visible:
+            if len(taken) == most:
+                break
+            if self._bury(receipt):
+                continue
+            held = self._held[receipt]
+            held.receive_count += 1
+            held.visible_at = now + self.visibility_seconds * SECOND
+            taken.append(Received(held.body, receipt, held.receive_count))
+        return taken
+
+    def _bury(self, receipt: int) -> bool:
+        if self._held[receipt].receive_count < self.max_receive_count:
+            return False
+        self.dead.append(self._held.pop(receipt).body)
+        return True
+
+    def delete(self, receipt: int) -> None:
+        """Done with it; a second delete changes nothing."""
+        self._held.pop(receipt, None)
+
+    def give_back(self, receipt: int) -> None:
+        """Let it be received again at once."""
+        if receipt in self._held:
+            self._held[receipt].visible_at = self.clock.now()
+
+    def lose(self, wanted: Callable[[Body], bool]) -> int:
+        """Drop what `wanted` names, as a queue should never do; the number dropped."""
+        lost = [receipt for receipt, held in self._held.items() if wanted(held.body)]
+        for receipt in lost:
+            del self._held[receipt]
+        return len(lost)
+
+    def next_visible_at(self) -> Instant | None:
+        """When the next message can be received; `None` when there is none."""
+        return min((held.visible_at for held in self._held.values()), default=None)
+
+    def bodies(self) -> list[Body]:
+        """Everything that is neither deleted nor dead, oldest first."""
+        return [held.body for held in self._held.values()]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+class MemoryRunQueue:
+    """The run queues in memory: `tiers` maps each tier that was sent to, to its queue."""
+
+    def __init__(self, clock: Clock, visibility_seconds: int = VISIBILITY_SECONDS) -> None:
+        self._clock = clock
+        self._visibility_seconds = visibility_seconds
+        self.tiers: dict[str, MemoryQueue[RunMessage]] = {}
+
+    def tier(self, name: str) -> MemoryQueue[RunMessage]:
+        """The queue of a tier."""
+        if name not in self.tiers:
+            self.tiers[name] = MemoryQueue(self._clock, self._visibility_seconds)
+        return self.tiers[name]
+
+    def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
+        """See `RunQueue.send`."""
+        return [one for one in messages if not self.tier(one.message.tier).put(one.message, one.delay_seconds)]
+
+
+class MemoryTickQueue:
+    """The tick queue in memory."""
+
+    def __init__(self, clock: Clock, visibility_seconds: int = VISIBILITY_SECONDS) -> None:
+        self.queue: MemoryQueue[Tick] = MemoryQueue(clock, visibility_seconds)
+
+    def send(self, ticks: Sequence[tuple[Tick, int]]) -> Sequence[tuple[Tick, int]]:
+        """See `TickQueue.send`."""
+        return [(tick, delay) for tick, delay in ticks if not self.queue.put(tick, delay)]

@@ -1,0 +1,63 @@
+"""`RunStore` in memory."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+
+from cronfleet.adapters.memory.schedules import decode_cursor, encode_cursor
+from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.transactions import put_run
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.run import Run, RunKey
+from cronfleet.ports.job_store import Page
+
+
+class MemoryRuns:
+    """Ledger rows and the overlap gate."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def insert_run(self, run: Run) -> Run | None:
+        stored = self.state.runs.get(run.key)
+        if stored is None:
+            put_run(self.state, run)
+        return stored
+
+    def replace_run(self, run: Run) -> Run | None:
+        stored = self.state.runs.get(run.key)
+        if stored is None or stored.rev != run.rev - 1:
+            return stored
+        put_run(self.state, run)
+        return None
+
+    def get_run(self, key: RunKey) -> Run | None:
+        return self.state.runs.get(key)
+
+    def get_runs(self, keys: Sequence[RunKey]) -> Mapping[RunKey, Run]:
+        return {key: self.state.runs[key] for key in keys if key in self.state.runs}
+
+    def list_runs(self, tenant: str, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Run]:
+        history = self.state.history.get((tenant, schedule_id), [])
+        end = len(history) if cursor is None else bisect_left(history, _key_of(cursor))
+        start = max(0, end - limit)
+        keys = history[start:end][::-1]
+        more = start > 0
+        return Page([self.state.runs[key] for key in keys], encode_cursor(keys[-1].run_id) if more else None)
+
+    def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
+        holder = self.state.gates.get((tenant, schedule_id))
+        if holder is not None and holder not in (run_id, instead_of):
+            return holder
+        self.state.gates[tenant, schedule_id] = run_id
+        return None
+
+    def release_gate(self, tenant: str, schedule_id: str, run_id: str) -> None:
+        if self.state.gates.get((tenant, schedule_id)) == run_id:
+            del self.state.gates[tenant, schedule_id]
+
+
+def _key_of(cursor: str) -> RunKey:
+    try:
+        return RunKey.parse(decode_cursor(cursor))
+    except Invalid as error:
+        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error

@@ -1,0 +1,78 @@
+"""`ScheduleStore` in memory."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+
+from cronfleet.adapters.memory import transactions
+from cronfleet.adapters.memory.state import State
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.schedule import Definition, Status, Timer
+from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
+
+
+class MemorySchedules:
+    """Timers, definitions, lists, and the one transaction."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
+        return self.state.timers.get((tenant, schedule_id))
+
+    def get_definition(self, tenant: str, schedule_id: str, version: int) -> Definition | None:
+        return self.state.definitions.get(((tenant, schedule_id), version))
+
+    def get_schedules(self, tenant: str, listed: Sequence[Listed]) -> Sequence[tuple[Timer, Definition]]:
+        found = []
+        for one in listed:
+            timer = self.get_timer(tenant, one.schedule_id)
+            if timer is None or timer.status is Status.CANCELLED:
+                continue
+            definition = self.get_definition(tenant, one.schedule_id, timer.version)
+            if definition is not None:
+                found.append((timer, definition))
+        return found
+
+    def list_schedules(
+        self, tenant: str, *, prefix: str, status: Status | None, cursor: str | None, limit: int
+    ) -> Page[Listed]:
+        after = "" if cursor is None else decode_cursor(cursor)
+        matching = sorted(
+            timer.schedule_id
+            for timer in self.state.timers.values()
+            if timer.tenant == tenant and timer.status is not Status.CANCELLED and timer.schedule_id > after
+            if timer.schedule_id.startswith(prefix) and status in (None, timer.status)
+        )
+        chosen = [self.state.timers[tenant, schedule_id] for schedule_id in matching[:limit]]
+        more = len(matching) > limit
+        items = [Listed(timer.schedule_id, timer.status, timer.version) for timer in chosen]
+        return Page(items, encode_cursor(items[-1].schedule_id) if more else None)
+
+    def commit(self, writes: Sequence[Write]) -> None:
+        transactions.commit(self.state, writes)
+
+    def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
+        record = self.state.idempotency.get((tenant, key))
+        return None if record is None or record.expires_at <= self.state.clock.now() else record
+
+    def find_api_key(self, key_id: str) -> ApiKey | None:
+        return self.state.api_keys.get(key_id)
+
+    def put_api_key(self, key: ApiKey) -> None:
+        """Store a key and its tenant."""
+        self.state.api_keys[key.key_id] = key
+        self.state.tenants[key.tenant.tenant_id] = key.tenant
+
+
+def encode_cursor(text: str) -> str:
+    """An opaque, URL-safe name of the last item of a page."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> str:
+    """The reverse of `encode_cursor`; raises `Invalid("cursor")` for any other text."""
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as error:
+        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error

@@ -1,0 +1,151 @@
+"""`ShardStore` in memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
+from cronfleet.adapters.memory.transactions import same_fire
+from cronfleet.domain.books import Books
+from cronfleet.domain.claim import (
+    Batch,
+    BatchId,
+    Claim,
+    ClaimOutcome,
+    DueItem,
+    RunClaim,
+    RunTimer,
+    ScheduleClaim,
+    Unreadable,
+)
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.ports.job_store import Page
+
+
+class MemoryShards:
+    """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def skew_ms(self) -> int | None:
+        return self.state.skew_ms
+
+    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
+        held = self.state.leases.get(shard)
+        if held is None:
+            held = ShardLease(shard, owner, fence=0, until=0, slot_at=-1)
+        if slot_at <= held.slot_at or held.until > now:
+            # One's own lease under a taking that was refused: it was taken before, and that reply was lost.
+            return held if (held.owner, held.slot_at) == (owner, slot_at) else None
+        taken = replace(held, owner=owner, fence=held.fence + 1, until=until, slot_at=slot_at)
+        self.state.leases[shard] = taken
+        return taken
+
+    def get_lease(self, shard: int) -> ShardLease | None:
+        return self.state.leases.get(shard)
+
+    def put_batch(self, batch: Batch) -> None:
+        self.state.batches.setdefault(batch.batch_id, batch)
+
+    def get_batch(self, batch_id: BatchId) -> Batch | None:
+        return self.state.batches.get(batch_id)
+
+    def announce(self, lease: ShardLease, batch_id: BatchId, until: Instant) -> bool:
+        held = self._held(lease)
+        if held is None or (held.last_batch is not None and held.last_batch.order > batch_id.order):
+            return False
+        opened = replace(held, open_batch=batch_id, last_batch=batch_id, last_losers=frozenset(), until=until)
+        self.state.leases[lease.shard] = opened
+        return True
+
+    def release(self, lease: ShardLease, losers: frozenset[int]) -> bool:
+        held = self._held(lease)
+        if held is None:
+            return False
+        self.state.leases[lease.shard] = replace(held, open_batch=None, last_losers=losers, until=0)
+        return True
+
+    def _held(self, lease: ShardLease) -> ShardLease | None:
+        held = self.state.leases.get(lease.shard)
+        if held is None or (held.owner, held.fence) != (lease.owner, lease.fence):
+            return None
+        return held
+
+    def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
+        return self.state.due_index.page(shard, until, cursor, limit)
+
+    def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
+        return [self.claim_one(batch_id, claim) for claim in claims]
+
+    def claim_one(self, batch_id: BatchId, claim: Claim) -> ClaimOutcome:
+        """One claim on its own condition."""
+        if isinstance(claim, RunClaim):
+            return self._claim_run(str(batch_id), claim)
+        return self._claim_schedule(str(batch_id), claim)
+
+    def _claim_schedule(self, batch: str, claim: ScheduleClaim) -> ClaimOutcome:
+        timer = self.state.timers.get((claim.tenant, claim.schedule_id))
+        if timer is None:
+            return ClaimOutcome.LOST
+        if (timer.rev, timer.nominal_at, timer.due_at) != (claim.rev, claim.nominal_at, claim.due_at):
+            return ClaimOutcome.WON if timer.claim_batch == batch else ClaimOutcome.LOST
+        put_timer(self.state, _advanced(timer, claim, batch))
+        return ClaimOutcome.WON
+
+    def _claim_run(self, batch: str, claim: RunClaim) -> ClaimOutcome:
+        timer: RunTimer | None = self.state.run_timers.get(run_timer_key(claim.timer.key, claim.timer.attempt))
+        if timer is None:
+            return ClaimOutcome.LOST
+        if timer.claim_batch is not None or timer.due_at != claim.timer.due_at:
+            return ClaimOutcome.WON if timer.claim_batch == batch else ClaimOutcome.LOST
+        put_run_timer(self.state, replace(timer, claim_batch=batch))
+        return ClaimOutcome.WON
+
+    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
+        stored = self.state.timers.get((timer.tenant, timer.schedule_id))
+        if stored is None:
+            return False
+        if not same_fire(stored, timer):
+            return same_fire(stored, replace(timer, rev=timer.rev + 1)) and stored.due_at == due_at
+        put_timer(self.state, replace(stored, due_at=due_at, deferred=reason, rev=stored.rev + 1))
+        return True
+
+    def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
+        key = (item.partition, item.sort)
+        held = self.state.damaged.get(key)
+        if held is None or held.due_at != item.due_at:
+            return False
+        self.state.due_index.remove(key)
+        del self.state.damaged[key]
+        tenant, _, schedule_id = item.partition.partition("#")
+        timer = self.state.timers[tenant, schedule_id]
+        put_timer(self.state, replace(timer, status=Status.PARKED, parked=reason, due_at=None))
+        return True
+
+    def batches(self, shard: int, after: BatchId | None, through: BatchId, limit: int) -> Sequence[Batch]:
+        start = (0, 0) if after is None else after.order
+        inside = [batch_id for batch_id in self.state.batches if batch_id.shard == shard]
+        ordered = sorted(batch_id.order for batch_id in inside if start < batch_id.order <= through.order)
+        return [self.state.batches[BatchId(shard, *order)] for order in ordered[:limit]]
+
+    def get_books(self, shard: int) -> Books:
+        return self.state.books.get(shard, Books(shard))
+
+    def put_books(self, books: Books) -> bool:
+        stored = self.get_books(books.shard)
+        if stored.rev != books.rev - 1:
+            return stored == books
+        self.state.books[books.shard] = books
+        return True
+
+
+def _advanced(timer: Timer, claim: ScheduleClaim, batch: str) -> Timer:
+    following = claim.following
+    if following is None:
+        completed = replace(timer, status=Status.COMPLETED, nominal_at=None, due_at=None)
+        return replace(completed, claim_batch=batch, deferred=None)
+    return replace(timer, nominal_at=following.nominal_at, due_at=following.due_at, claim_batch=batch, deferred=None)

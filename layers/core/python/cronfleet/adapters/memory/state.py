@@ -1,0 +1,43 @@
+"""What the memory store holds: domain values under their keys, and one clock."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.books import Books
+from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
+from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.run import Run, RunKey
+from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
+from cronfleet.ports.target import Receipt
+
+ScheduleKey: TypeAlias = tuple[str, str]
+"""Tenant and schedule id."""
+
+
+@dataclass(slots=True)
+class State:
+    """All tables of one installation."""
+
+    clock: Clock
+    due_index: DueIndex = field(default_factory=DueIndex)
+    timers: dict[ScheduleKey, Timer] = field(default_factory=dict)
+    run_timers: dict[ItemKey, RunTimer] = field(default_factory=dict)
+    damaged: dict[ItemKey, Unreadable] = field(default_factory=dict)
+    definitions: dict[tuple[ScheduleKey, int], Definition] = field(default_factory=dict)
+    gates: dict[ScheduleKey, str] = field(default_factory=dict)
+    runs: dict[RunKey, Run] = field(default_factory=dict)
+    history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
+    audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
+    idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    api_keys: dict[str, ApiKey] = field(default_factory=dict)
+    leases: dict[int, ShardLease] = field(default_factory=dict)
+    batches: dict[BatchId, Batch] = field(default_factory=dict)
+    books: dict[int, Books] = field(default_factory=dict)
+    receipts: dict[tuple[RunKey, str], Receipt] = field(default_factory=dict)
+    skew_ms: int | None = 0

@@ -1,0 +1,100 @@
+"""Transactions in memory: every condition first, then every write."""
+
+from bisect import insort
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
+from cronfleet.domain.claim import RunTimer
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import Run
+from cronfleet.domain.schedule import Timer
+from cronfleet.ports.job_store import (
+    CreateTimer,
+    IdempotencyRecord,
+    InsertAudit,
+    InsertDefinition,
+    InsertIdempotency,
+    InsertRun,
+    InsertRunTimer,
+    Refused,
+    ReplaceRun,
+    UpdateTimer,
+    Write,
+)
+from cronfleet.ports.own_writes import proves_commit
+
+
+def commit(state: State, writes: Sequence[Write]) -> None:
+    """Do all writes or none; see `ScheduleStore.commit`."""
+    now = state.clock.now()
+    found = [_stored(state, write) for write in writes]
+    failed = [place for place, write in enumerate(writes) if not _may_write(write, found[place], now)]
+    if any(proves_commit(writes[place], found[place]) for place in failed):
+        return
+    if failed:
+        raise Refused(failed[0], found[failed[0]])
+    for write in writes:
+        _apply(state, write)
+
+
+def put_run(state: State, run: Run) -> None:
+    """Store a ledger row, and its place in the schedule's history."""
+    if run.key not in state.runs:
+        insort(state.history.setdefault((run.key.tenant, run.key.schedule_id), []), run.key)
+    state.runs[run.key] = run
+
+
+def same_fire(stored: Timer | None, before: Timer) -> bool:
+    """The condition of every write to a timer but a claim."""
+    return stored is not None and (stored.rev, stored.nominal_at) == (before.rev, before.nominal_at)
+
+
+def _stored(state: State, write: Write) -> Any:
+    match write:
+        case CreateTimer(timer) | UpdateTimer(timer):
+            return state.timers.get((timer.tenant, timer.schedule_id))
+        case InsertDefinition(definition):
+            return state.definitions.get(((definition.tenant, definition.schedule_id), definition.version))
+        case InsertRun(run) | ReplaceRun(run):
+            return state.runs.get(run.key)
+        case InsertRunTimer(timer):
+            return state.run_timers.get(run_timer_key(timer.key, timer.attempt))
+        case InsertAudit(entry):
+            return state.audit.get((entry.tenant, entry.entry_id))
+        case InsertIdempotency(record):
+            return state.idempotency.get((record.tenant, record.key))
+    assert_never(write)
+
+
+def _may_write(write: Write, stored: Any, now: Instant) -> bool:
+    match write:
+        case UpdateTimer(before=before):
+            return same_fire(stored, before)
+        case ReplaceRun(run):
+            return stored is not None and stored.rev == run.rev - 1
+        case InsertRunTimer():
+            # A retired timer makes room: an attempt that was put off comes again under its number.
+            return not isinstance(stored, RunTimer) or stored.claim_batch is not None
+        case InsertIdempotency():
+            return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
+    return stored is None
+
+
+def _apply(state: State, write: Write) -> None:
+    match write:
+        case CreateTimer(timer) | UpdateTimer(timer):
+            put_timer(state, timer)
+        case InsertDefinition(definition):
+            state.definitions[(definition.tenant, definition.schedule_id), definition.version] = definition
+        case InsertRun(run) | ReplaceRun(run):
+            put_run(state, run)
+        case InsertRunTimer(timer):
+            put_run_timer(state, timer)
+        case InsertAudit(entry):
+            state.audit[entry.tenant, entry.entry_id] = entry
+        case InsertIdempotency(record):
+            state.idempotency[record.tenant, record.key] = record
+        case _:
+            assert_never(write)

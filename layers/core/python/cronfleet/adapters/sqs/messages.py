@@ -1,0 +1,90 @@
+"""Messages as text: `RunMessage` and `Tick` to JSON and back.
+
+A message from another deployment's code must still be read, so fields are named, and what is unknown is ignored.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import EARLIEST, LATEST, SECOND
+from cronfleet.domain.lease import SLOT
+from cronfleet.domain.run import RunKey, RunMessage
+from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.domain.tenant import TIERS
+from cronfleet.ports.queues import Tick
+
+
+def encode_run(message: RunMessage) -> str:
+    """A run message as compact JSON text."""
+    fields = {
+        "run_id": message.key.run_id,
+        "tier": message.tier,
+        "attempt": message.attempt,
+        "due_at": message.due_at,
+        "claimed_at": message.claimed_at,
+        "batch": message.batch,
+        "version": message.version,
+        "timeout_seconds": message.timeout_seconds,
+    }
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def decode_run(text: str) -> RunMessage:
+    """The reverse of `encode_run`; raises `Invalid`, naming the field, for anything else."""
+    fields = _object(text)
+    tier = _text(fields, "tier")
+    if tier not in TIERS:
+        raise Invalid("tier", f"is {tier!r}; the tiers are {', '.join(TIERS)}")
+    return RunMessage(
+        RunKey.parse(_text(fields, "run_id")),
+        tier,
+        attempt=_number(fields, "attempt", 1),
+        due_at=_number(fields, "due_at", EARLIEST, LATEST),
+        claimed_at=_number(fields, "claimed_at", EARLIEST, LATEST),
+        batch=_text(fields, "batch"),
+        version=_number(fields, "version", 0),
+        timeout_seconds=_number(fields, "timeout_seconds", 1),
+    )
+
+
+def encode_tick(tick: Tick) -> str:
+    """A tick as JSON text; its slot in epoch seconds."""
+    return json.dumps({"shard": tick.shard, "slot": tick.slot_at // SECOND}, separators=(",", ":"))
+
+
+def decode_tick(text: str) -> Tick:
+    """The reverse of `encode_tick`; raises `Invalid`, naming the field, for anything else."""
+    fields = _object(text)
+    shard = _number(fields, "shard", 0, MAX_SHARDS - 1)
+    slot_at = _number(fields, "slot", EARLIEST, LATEST // SECOND) * SECOND
+    if slot_at % SLOT:
+        raise Invalid("slot", f"is {slot_at // SECOND}; slots begin at multiples of {SLOT // SECOND} s")
+    return Tick(shard, slot_at)
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Invalid("message", f"is not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise Invalid("message", "is not a JSON object")
+    return fields
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise Invalid(name, f"is {value!r}; it must be a string")
+    return value
+
+
+def _number(fields: Mapping[str, Any], name: str, least: int, most: int | None = None) -> int:
+    value = fields.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least or (most is not None and value > most):
+        raise Invalid(
+            name, f"is {value!r}; it must be a whole number from {least}{'' if most is None else f' to {most}'}"
+        )
+    return value

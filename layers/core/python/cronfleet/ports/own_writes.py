@@ -1,0 +1,36 @@
+"""Recognising one's own writes: what a refused transaction looks like when its first reply was lost."""
+
+from typing import Any
+
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.run import Run
+from cronfleet.domain.schedule import Timer
+from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRun, ReplaceRun, UpdateTimer, Write
+
+
+def proves_commit(write: Write, stored: Any) -> bool:
+    """Whether `stored`, found where the condition of `write` failed, can only be there because `write` was done.
+
+    A transaction is done whole or not at all, so one such proof says that the whole transaction was committed
+    before and only its reply was lost. What another writer could have stored as well proves nothing.
+    """
+    match write:
+        case CreateTimer(timer):
+            return isinstance(stored, Timer) and stored.change_id == timer.change_id != ""
+        case UpdateTimer(timer, before):
+            return isinstance(stored, Timer) and before.change_id != stored.change_id == timer.change_id
+        case InsertAudit(entry):
+            return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
+        case InsertRun(run):
+            return isinstance(stored, Run) and stored == run
+        case ReplaceRun(run):
+            return isinstance(stored, Run) and _holds_end_of(stored, run)
+    return False
+
+
+def _holds_end_of(stored: Run, written: Run) -> bool:
+    if stored == written:
+        return True
+    # The run has gone on since; a closed attempt carries its owner, fence and end, which nobody else writes.
+    closed = bool(written.attempts) and written.attempts[-1].finished_at is not None
+    return closed and stored.rev > written.rev and stored.attempts[: len(written.attempts)] == written.attempts

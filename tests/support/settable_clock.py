@@ -1,0 +1,36 @@
+"""A clock that a test moves, and ids that come in order."""
+
+from itertools import count
+
+from cronfleet.domain.instant import SECOND, Instant
+
+NOON = 1_796_040_000_000
+"""2026-11-30T12:00:00Z."""
+
+
+class SettableClock:
+    """Stands still until it is told otherwise."""
+
+    def __init__(self, now: Instant = NOON) -> None:
+        self.instant = now
+
+    def now(self) -> Instant:
+        return self.instant
+
+    def set(self, instant: Instant) -> None:
+        """Jump, forwards or backwards."""
+        self.instant = instant
+
+    def advance(self, seconds: float) -> None:
+        """Go on by `seconds`."""
+        self.instant += round(seconds * SECOND)
+
+
+class CountingIds:
+    """`00000000000000000000000001`, …: ids that sort by the order in which they were drawn."""
+
+    def __init__(self, start: int = 1) -> None:
+        self._numbers = count(start)
+
+    def unique(self) -> str:
+        return f"{next(self._numbers):026}"
