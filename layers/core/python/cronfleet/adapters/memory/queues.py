@@ -49,7 +49,7 @@ class MemoryQueue(Generic[Body]):
     copies: Callable[[Body], int] = lambda _: 1
     dead: list[Body] = field(default_factory=list)
     _held: dict[int, _Held[Body]] = field(default_factory=dict)
-    _receipts: count[int] = field(default_factory=count)
+    _receipts: "count[int]" = field(default_factory=count)
 
     def put(self, body: Body, delay_seconds: int) -> bool:
         """Take `body`, to be received after `delay_seconds`; False when it was not accepted."""
