@@ -3,8 +3,8 @@
 from typing import Final
 
 from constructs import Construct
-from cronfleet.adapters.dynamodb import schema
 
+from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size

@@ -8,8 +8,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
-from cronfleet import settings
 
+from cronfleet import settings
 from infra.config import Config
 from infra.constructs.code import Code
 

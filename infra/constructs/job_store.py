@@ -6,8 +6,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from constructs import Construct
-from cronfleet.adapters.dynamodb import schema
 
+from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")

@@ -4,8 +4,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
-from cronfleet.adapters.sqs import queues
 
+from cronfleet.adapters.sqs import queues
 from infra.config import Config
 
 

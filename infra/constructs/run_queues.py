@@ -4,8 +4,8 @@ import json
 
 from aws_cdk import aws_iam as iam
 from constructs import Construct
-from cronfleet.adapters.sqs import queues
 
+from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.queue import Queue
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 from constructs import Construct
-from cronfleet import settings
 
+from cronfleet import settings
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.every_minute import EveryMinute

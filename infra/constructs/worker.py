@@ -6,15 +6,15 @@ import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
+
 from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
-
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import READ, WRITE, JobStore
-from infra.constructs.queue import Queue
+from infra.constructs.run_queues import RunQueues
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
 
@@ -35,17 +35,23 @@ class Worker(Function):
         *,
         tier: str,
         job_store: JobStore,
-        run_queue: Queue,
+        run_queues: RunQueues,
     ) -> None:
-        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
+        environment = {
+            settings.RUN_QUEUE_URLS: run_queues.urls,
+            settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
+        }
         part = Part("worker", SIZE, variant=tier, environment=environment)
         super().__init__(scope, construct_id, config, code, part)
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         self._grant_targets()
+        own_queue = run_queues.by_tier[tier]
+        # A message that comes before its time goes back to where it came from, with the delay that is left.
+        own_queue.grant_send(self.role)
         self.function.add_event_source(
-            event_sources.SqsEventSource(run_queue.queue, batch_size=1, report_batch_item_failures=True)
+            event_sources.SqsEventSource(own_queue.queue, batch_size=1, report_batch_item_failures=True)
         )
 
     def _grant_targets(self) -> None:

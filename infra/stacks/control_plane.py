@@ -2,8 +2,8 @@
 
 import aws_cdk as cdk
 from constructs import Construct
-from cronfleet.adapters.sqs import queues
 
+from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer

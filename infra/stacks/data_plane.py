@@ -26,9 +26,9 @@ class DataPlane(cdk.Stack):
                 code,
                 tier=tier,
                 job_store=job_store,
-                run_queue=run_queue,
+                run_queues=self.run_queues,
             )
-            for tier, run_queue in self.run_queues.by_tier.items()
+            for tier in self.run_queues.by_tier
         ]
         list_functions(self, workers)
         cdk.CfnOutput(self, "RunQueueUrls", value=self.run_queues.urls, description="JSON: tier and URL")

@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 import pytest
-from cronfleet import settings
 
+from cronfleet import settings
 from tests.integration.infra.assembly import Assembly, as_list
 
 WORKERS = ("worker-standard", "worker-priority")
@@ -27,7 +27,7 @@ NEEDS = {
     "sweeper": {settings.RUN_QUEUE_URLS},
     "api": set(),
     "authorizer": set(),
-    **{worker: {settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
+    **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
 }
 
 
@@ -114,7 +114,14 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
         ("sweeper", LOGS | READS | WRITES | {"sqs:SendMessage"}),
         *(
-            (worker, LOGS | READS | WRITES | RECEIVES | {"secretsmanager:GetSecretValue", "lambda:InvokeFunction"})
+            (
+                worker,
+                LOGS
+                | READS
+                | WRITES
+                | RECEIVES
+                | {"sqs:SendMessage", "secretsmanager:GetSecretValue", "lambda:InvokeFunction"},
+            )
             for worker in WORKERS
         ),
     ],
@@ -131,15 +138,16 @@ def test_nobody_may_change_or_remove_what_the_audit_says(on_aws: Assembly, funct
     assert all(as_list(item["Action"]) == ["dynamodb:PutItem"] for item in on_audit)
 
 
-def test_a_worker_receives_runs_of_its_own_tier_only(on_aws: Assembly) -> None:
-    for worker, other in (WORKERS, reversed(WORKERS)):
-        received = [
-            json.dumps(item["Resource"])
+def test_a_worker_receives_runs_of_its_own_tier_and_sends_back_to_no_other_queue(on_aws: Assembly) -> None:
+    for worker in WORKERS:
+        queue_arns = [
+            item["Resource"]["Fn::GetAtt"][0]
             for item in on_aws.statements(worker)
-            if "sqs:ReceiveMessage" in as_list(item["Action"])
+            if {"sqs:ReceiveMessage", "sqs:SendMessage"} & set(as_list(item["Action"]))
         ]
-        assert len(received) == 1
-        assert other.removeprefix("worker-").capitalize() not in received[0]
+        tier = worker.removeprefix("worker-").capitalize()
+        assert len(queue_arns) == 2
+        assert all(logical_id.startswith(f"RunQueues{tier}Queue") for logical_id in queue_arns)
 
 
 def test_ticker_and_sweeper_are_invoked_every_minute_each_by_a_role_that_can_do_only_that(on_aws: Assembly) -> None:

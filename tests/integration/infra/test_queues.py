@@ -1,8 +1,8 @@
 """The queues as CloudFormation gets them."""
 
 import pytest
-from cronfleet.adapters.sqs import queues
 
+from cronfleet.adapters.sqs import queues
 from tests.integration.infra.assembly import Assembly, Resource
 
 

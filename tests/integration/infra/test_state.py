@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from cronfleet.adapters.dynamodb import schema
 
+from cronfleet.adapters.dynamodb import schema
 from tests.integration.infra.assembly import Assembly, Resource
 
 TABLE = "AWS::DynamoDB::GlobalTable"
