@@ -13,6 +13,10 @@ from infra.stacks.state import State
 FLAGS: Final = {
     # What CloudFormation would refuse fails the synthesis, not the deployment.
     "@aws-cdk/core:validateAgainstDefaultRules": True,
+    # A stack cannot take away what another still uses.
+    "@aws-cdk/core:defaultCrossStackReferences": "strong",
+    "@aws-cdk/aws-dynamodb:retainTableReplica": True,
+    "@aws-cdk/aws-lambda:recognizeLayerVersion": True,
 }
 
 

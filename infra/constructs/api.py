@@ -8,7 +8,7 @@ from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, LOOK_UP, READ, WRITE, JobStore
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
 """The gateway gives up after thirty seconds."""
@@ -22,4 +22,4 @@ class Api(Function):
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=("by_tenant",))
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         job_store.grant(self.role, schema.AUDIT, APPEND)
-        job_store.grant(self.role, schema.TENANTS, READ + WRITE)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + APPEND)

@@ -84,6 +84,12 @@ class Gateway(Construct):
             retention=logs.RetentionDays.ONE_WEEK if config.local else logs.RetentionDays.ONE_MONTH,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
+        arn = cdk.Stack.of(self).format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=log_group.log_group_name,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
         apigateway.CfnStage(
             self,
             "Stage",
@@ -94,6 +100,6 @@ class Gateway(Construct):
                 throttling_rate_limit=REQUESTS_PER_SECOND, throttling_burst_limit=BURST
             ),
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
-                destination_arn=log_group.log_group_arn, format=json.dumps(ACCESS_LOG_FIELDS)
+                destination_arn=arn, format=json.dumps(ACCESS_LOG_FIELDS)
             ),
         )
