@@ -1,0 +1,103 @@
+"""The demo tenant, its key, and a few schedules that show what the product does."""
+
+import hashlib
+import http.client
+import json
+import secrets
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from local.aws import Aws
+from local.errors import StackError
+from local.folder import Folder
+
+TENANT: Final = "demo"
+TIER: Final = "standard"
+REQUEST_SECONDS: Final = 35
+ONE_SHOT_AFTER: Final = timedelta(minutes=1)
+
+
+class Api:
+    """The product's HTTP API, as any caller sees it."""
+
+    def __init__(self, port: int, host: str, key: str) -> None:
+        self._address = (host, port)
+        self._key = key
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer's JSON; raises `StackError` for any status but a good one."""
+        connection = http.client.HTTPConnection(*self._address, timeout=REQUEST_SECONDS)
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise StackError(f"{method} {path} got no answer: {error!r}") from error
+        finally:
+            connection.close()
+        if answer.status >= http.client.BAD_REQUEST:
+            raise StackError(f"{method} {path} answered {answer.status}: {content[:300].decode(errors='replace')}")
+        return json.loads(content or b"null")
+
+
+def key_of(folder: Folder) -> str:
+    """The demo tenant's key: made at the first start, kept in the state folder."""
+    if not folder.key.exists():
+        folder.key.touch(mode=0o600)
+        folder.key.write_text(f"cf_{secrets.token_hex(8)}_{secrets.token_hex(24)}")
+    return folder.key.read_text().strip()
+
+
+def put_tenant(aws: Aws, tenants_table: str, key: str) -> None:
+    """Enter the tenant and the hash of its key, as an operator of an installation would."""
+    key_id = key.split("_")[1]
+    common = {"tenant": TENANT, "tier": TIER}
+    hashed = hashlib.sha256(key.encode()).hexdigest()
+    items = (
+        {"pk": f"TENANT#{TENANT}", "sk": "TENANT", **common},
+        {"pk": f"KEY#{key_id}", "sk": "KEY", "hash": hashed, **common},
+    )
+    now = str(time.time_ns() // 1_000_000)
+    for item in items:
+        texts = {name: {"S": value} for name, value in item.items()}
+        aws.client("dynamodb").put_item(TableName=tenants_table, Item={**texts, "created_at": {"N": now}})
+
+
+def register(api: Api) -> list[str]:
+    """Create or replace the demo schedules; the answer names them."""
+    for schedule_id, definition in schedules(datetime.now(UTC)).items():
+        api.call("PUT", f"/v1/schedules/{schedule_id}", definition)
+    return list(schedules(datetime.now(UTC)))
+
+
+def schedules(now: datetime) -> dict[str, dict[str, Any]]:
+    """Each demo schedule by its id; only the one-shot depends on `now`."""
+    in_a_minute = (now + ONE_SHOT_AFTER).replace(microsecond=0)
+    return {
+        "billing-nightly": {
+            "description": "Every night at two in India, spread over a minute so that not all invoices start at once",
+            "trigger": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+            "target": {"handler": "billing.nightly"},
+            "payload": {"region": "IN"},
+            "policies": {"jitter_seconds": 60, "misfire": {"policy": "fire_once", "grace_seconds": 3600}},
+            "labels": {"team": "billing"},
+        },
+        "every-ten-seconds": {
+            "description": "A short interval: watch its lag",
+            "trigger": {"every": "10s"},
+            "target": {"handler": "samples.hello"},
+        },
+        "fails-and-retries": {
+            "description": "Fails each time: three attempts, then a dead letter with every attempt's reason",
+            "trigger": {"every": "60s"},
+            "target": {"handler": "samples.fails"},
+            "policies": {"retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 5}}},
+        },
+        "once-in-a-minute": {
+            "description": "One instant, a minute after the stack was started",
+            "trigger": {"at": in_a_minute.isoformat().replace("+00:00", "Z")},
+            "target": {"handler": "samples.hello"},
+        },
+    }

@@ -1,0 +1,226 @@
+"""The front: one address for everything. Passes each request on to the HTTP API as it came, and the answer back.
+
+Runs as a process of its own (`python -m local.front`) on a socket that the supervisor opened, so that callers
+wait a moment instead of being refused while a killed front is replaced. Bounded as the real gateway is:
+the size of a body, the time for an answer, the number of requests at a time.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
+from typing import Final
+
+MAX_BODY_BYTES: Final = 10 * 1024 * 1024
+"""What an HTTP API takes (API Gateway quotas for HTTP APIs)."""
+
+ANSWER_SECONDS: Final = 30
+"""How long an HTTP API waits for its integration; the same source."""
+
+IDLE_SECONDS: Final = 75
+MAX_REQUESTS_AT_A_TIME: Final = 64
+MAX_CHUNKS: Final = 100_000
+CHUNK_LINE_BYTES: Final = 1024
+
+# They speak of one connection, not of the request (RFC 9110, 7.6.1); a body is passed on whole, so with a length.
+HOP_BY_HOP: Final = frozenset(
+    {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer"}
+    | {"transfer-encoding", "upgrade", "expect", "content-length", "host"}
+)
+
+
+class Refused(Exception):
+    """A request that the front answers itself, with `status` and a sentence."""
+
+    def __init__(self, status: HTTPStatus, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+class Front(ThreadingHTTPServer):
+    """Serves an open socket and hands requests to `upstream` below `prefix`."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, listener: socket.socket, upstream: tuple[str, int], prefix: str) -> None:
+        super().__init__(listener.getsockname(), Exchange, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.upstream = upstream
+        self.prefix = prefix
+        self._slots = threading.BoundedSemaphore(MAX_REQUESTS_AT_A_TIME)
+
+    @contextlib.contextmanager
+    def slot(self) -> Iterator[None]:
+        """One of the requests that may be under way at a time."""
+        if not self._slots.acquire(blocking=False):
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests at a time: try again in a moment")
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+
+class Exchange(BaseHTTPRequestHandler):
+    """One connection of a caller: requests in, answers out, one after the other."""
+
+    server: Front
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_SECONDS
+    # An answer is written in two parts; held back, the second would wait for the caller's acknowledgement.
+    disable_nagle_algorithm = True
+
+    def __getattr__(self, name: str) -> object:
+        """Every method is passed on: `do_GET`, `do_PATCH` and the rest are the same."""
+        if name.startswith("do_"):
+            return self._pass_on
+        raise AttributeError(name)
+
+    def _pass_on(self) -> None:
+        try:
+            body = self._body()
+            with self.server.slot():
+                self._exchange(body)
+        except Refused as refused:
+            self.close_connection = True
+            self._problem(refused.status, refused.detail)
+
+    def _exchange(self, body: bytes) -> None:
+        connection = http.client.HTTPConnection(*self.server.upstream, timeout=ANSWER_SECONDS)
+        try:
+            answer, content = self._ask(connection, body)
+        except TimeoutError:
+            raise Refused(HTTPStatus.GATEWAY_TIMEOUT, f"no answer within {ANSWER_SECONDS} s") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise Refused(HTTPStatus.BAD_GATEWAY, f"the API could not be reached: {error!r}") from error
+        finally:
+            connection.close()
+        self._answer(answer.status, answer.reason, answer.getheaders(), content)
+
+    def _ask(self, connection: http.client.HTTPConnection, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+        connection.putrequest(
+            self.command, self.server.prefix + self._target(), skip_host=True, skip_accept_encoding=True
+        )
+        for name, value in self._headers_to_pass_on():
+            connection.putheader(name, value)
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def _target(self) -> str:
+        # Only a path is passed on, as it was written: `GET http://other/` must not leave this machine.
+        if not self.path.startswith("/"):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request target must be a path, such as /v1/schedules")
+        return self.path
+
+    def _headers_to_pass_on(self) -> list[tuple[str, str]]:
+        host, port = self.server.upstream
+        named = {part.strip().lower() for part in (self.headers.get("Connection") or "").split(",")}
+        kept = [(name, value) for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP | named]
+        return [("Host", f"{host}:{port}"), ("X-Forwarded-For", self.client_address[0]), *kept]
+
+    def _body(self) -> bytes:
+        if "chunked" in (self.headers.get("Transfer-Encoding") or "").lower():
+            return _chunked(self.rfile)
+        length = self.headers.get("Content-Length") or "0"
+        if not length.isdecimal():
+            raise Refused(HTTPStatus.BAD_REQUEST, f"Content-Length is {length!r}: write the body's number of bytes")
+        _require_room(int(length))
+        return _exactly(self.rfile, int(length))
+
+    def _answer(self, status: int, reason: str, headers: list[tuple[str, str]], content: bytes) -> None:
+        self.send_response_only(status, reason)
+        for name, value in headers:
+            if name.lower() not in HOP_BY_HOP:
+                self.send_header(name, value)
+        if self.command != "HEAD" and status not in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _problem(self, status: HTTPStatus, detail: str) -> None:
+        problem = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+        headers = [("Content-Type", "application/problem+json"), ("Connection", "close")]
+        with contextlib.suppress(OSError):
+            self.send_response_only(status.value, status.phrase)
+            for name, value in headers:
+                self.send_header(name, value)
+            content = json.dumps(problem).encode()
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses (no HTTP, lines too long), in the form of every other problem."""
+        self.close_connection = True
+        self._problem(HTTPStatus(code), message or explain or HTTPStatus(code).description)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the standard library
+        """Say nothing: the API writes its own access log."""
+
+
+def _chunked(stream: BufferedIOBase) -> bytes:
+    """A body in chunks (RFC 9112, 7.1), put together; trailers are dropped."""
+    body = bytearray()
+    for _ in range(MAX_CHUNKS):
+        size = stream.readline(CHUNK_LINE_BYTES).split(b";")[0].strip()
+        try:
+            length = int(size, 16)
+        except ValueError:
+            raise Refused(HTTPStatus.BAD_REQUEST, "the chunked body is not one") from None
+        _require_room(len(body) + length)
+        body += _exactly(stream, length)
+        if length == 0:
+            _drop_trailers(stream)
+            return bytes(body)
+        stream.readline(CHUNK_LINE_BYTES)
+    raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {MAX_CHUNKS} chunks")
+
+
+def _drop_trailers(stream: BufferedIOBase) -> None:
+    for _ in range(MAX_CHUNKS):
+        if stream.readline(CHUNK_LINE_BYTES).strip() == b"":
+            return
+
+
+def _exactly(stream: BufferedIOBase, length: int) -> bytes:
+    content = stream.read(length)
+    if len(content) != length:
+        raise Refused(HTTPStatus.BAD_REQUEST, f"the body ended after {len(content)} of {length} bytes")
+    return content
+
+
+def _require_room(length: int) -> None:
+    if not 0 <= length <= MAX_BODY_BYTES:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have at most {MAX_BODY_BYTES} bytes")
+
+
+def main() -> None:
+    """Serve the inherited socket until SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m local.front")
+    parser.add_argument("--socket", type=int, required=True, help="number of the inherited listening socket")
+    parser.add_argument("--upstream-host", required=True)
+    parser.add_argument("--upstream-port", type=int, required=True)
+    parser.add_argument("--prefix", required=True, help="put before each path")
+    chosen = parser.parse_args()
+    listener = socket.socket(fileno=chosen.socket)
+    front = Front(listener, (chosen.upstream_host, chosen.upstream_port), chosen.prefix)
+    # In a thread of its own: `shutdown` waits for the loop that this handler has interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=front.shutdown).start())
+    front.serve_forever(poll_interval=0.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Brings the stack up, from nothing or from whatever an earlier run left."""
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+
+from local import demo, deployment, emulator, surroundings
+from local.aws import Aws
+from local.deployment import Deployment
+from local.emulator import Emulator
+from local.errors import StackError
+from local.folder import Folder
+from local.gateway import Gateway
+from local.journal import Journal
+from local.options import Options
+from local.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A stack that is up."""
+
+    folder: Folder
+    emulator: Emulator
+    aws: Aws
+    gateway: Gateway
+    journal: Journal
+    key: str
+
+    def describe(self) -> None:
+        """Write down what a test needs to know: address, key, processes."""
+        processes = {
+            "supervisor": os.getpid(),
+            "emulator": self.emulator.process.pid,
+            "front": self.gateway.front.pid,
+        }
+        facts = {"url": self.gateway.url, "key": self.key, "emulator": self.emulator.endpoint, "processes": processes}
+        written = self.folder.description.with_suffix(".new")
+        written.touch(mode=0o600)
+        written.write_text(json.dumps(facts))
+        written.replace(self.folder.description)
+
+
+def start(options: Options, folder: Folder, screen: Screen) -> Running:
+    """Bring everything up and say how to use it; raises `StackError` where that cannot be done."""
+    folder.require_room()
+    gateway = Gateway(folder, options.port)
+    running_emulator = _emulator(options, folder, screen)
+    aws = Aws(running_emulator.endpoint)
+    deployed = _deployment(running_emulator, aws, folder, screen)
+    journal = Journal(folder.emulator_log)
+    with screen.step("API and demo tenant"):
+        key = demo.key_of(folder)
+        demo.put_tenant(aws, f"{deployed.outputs['TablePrefix']}-tenants", key)
+        gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default")
+        api = demo.Api(gateway.port, surroundings.HOST, key)
+        api.call("GET", "/v1/health")
+    with screen.step("first tick"):
+        # Not before the API is up: what waited in the queues would take the processor from it.
+        deployment.set_polling(aws, enabled=True)
+        _invoke(aws, deployed.outputs["TickerFunction"])
+    if options.demo:
+        with screen.step("demo schedules"):
+            demo.register(api)
+    running = Running(folder, running_emulator, aws, gateway, journal, key)
+    running.describe()
+    screen.ready(gateway.url, key)
+    return running
+
+
+def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:
+    left = emulator.running(folder)
+    if left is not None and (options.fresh or not emulator.is_installed()):
+        emulator.stop(left, folder)
+        left = None
+    if options.fresh:
+        folder.forget()
+    if left is not None:
+        screen.say(f"found the emulator of an earlier run alive (process {left.process.pid}), going on with it")
+        return left
+    if not emulator.is_installed():
+        with screen.step("environment of the emulator (once)"):
+            emulator.install(folder.deploy_log)
+    with screen.step("emulator"):
+        return emulator.launch(folder)
+
+
+def _deployment(running: Emulator, aws: Aws, folder: Folder, screen: Screen) -> Deployment:
+    mark = deployment.fingerprint()
+    note = deployment.noted(aws)
+    if note is not None and note.fingerprint == mark:
+        with screen.step("deployment of an earlier run, unchanged"):
+            there = deployment.inspect(aws, note.stacks)
+            lost = deployment.missing_from(aws, there)
+        if not lost:
+            return there
+        screen.note(f"the emulator has lost {lost}: deploying again")
+    return _deploy(running, aws, folder, screen, mark)
+
+
+def _deploy(running: Emulator, aws: Aws, folder: Folder, screen: Screen, mark: str) -> Deployment:
+    log = folder.deploy_log
+    with contextlib.ExitStack() as commands:
+        # Both take seconds, and neither needs the emulator.
+        synthesis = deployment.synthesise(folder)
+        commands.callback(synthesis.close)
+        if not deployment.is_cdk_installed():
+            installation = deployment.install_cdk(log)
+            commands.callback(installation.close)
+            with screen.step("CDK command (once)"):
+                installation.wait()
+        with screen.step("CDK bootstrap"):
+            deployment.bootstrap(running, aws, log)
+        with screen.step("synthesis of infra/, with layers and functions"):
+            synthesis.wait()
+    with screen.step("CDK deploy"):
+        return deployment.deploy(running, aws, folder, mark)
+
+
+def _invoke(aws: Aws, function: str) -> None:
+    answer = aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+    said = answer["Payload"].read()
+    if answer.get("FunctionError"):
+        raise StackError(f"{function} failed: {said[:300].decode(errors='replace')}")

@@ -1,0 +1,66 @@
+"""Watches a running stack: shows what happens, and replaces what has ended and can be replaced."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from local.errors import StackError
+from local.journal import finished_attempt
+from local.log_streams import trim
+from local.metrics import Forwarder
+from local.screen import Screen
+from local.start import Running
+
+LOOK_SECONDS: Final = 0.2
+FLUSH_SECONDS: Final = 10
+TRIM_SECONDS: Final = 60
+
+
+def watch(running: Running, screen: Screen) -> None:
+    """Watch until a signal stops the stack; raises `StackError` when it cannot go on."""
+    forwarder = Forwarder(running.aws)
+    flush = _Every(FLUSH_SECONDS, forwarder.flush)
+    tidy = _Every(TRIM_SECONDS, lambda: trim(running.aws))
+    while True:
+        _require_emulator(running)
+        _keep_front(running, screen)
+        for record in running.journal.new_records():
+            forwarder.take(record)
+            attempt = finished_attempt(record)
+            if attempt is not None:
+                screen.attempt(attempt)
+        flush()
+        tidy()
+        time.sleep(LOOK_SECONDS)
+
+
+class _Every:
+    """Does something each time it is called, but no more often than every `seconds`."""
+
+    def __init__(self, seconds: float, action: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._action = action
+        self._next = time.monotonic() + seconds
+
+    def __call__(self) -> None:
+        if time.monotonic() >= self._next:
+            self._action()
+            self._next = time.monotonic() + self._seconds
+
+
+def _require_emulator(running: Running) -> None:
+    process = running.emulator.process
+    if not process.alive:
+        # The functions it had started would otherwise work on without it.
+        process.kill_group()
+        raise StackError(
+            f"the emulator (process {process.pid}) has ended, and with it what was registered since the last "
+            f"clean stop: see {running.folder.emulator_log}, then start again"
+        )
+
+
+def _keep_front(running: Running, screen: Screen) -> None:
+    ended = running.gateway.keep_open()
+    if ended is not None:
+        running.describe()
+        screen.note(f"the front (process {ended.pid}) had ended; started again as process {running.gateway.front.pid}")
