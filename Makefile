@@ -58,8 +58,9 @@ endif
 		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
 	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
 	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock
-	@# Every room becomes importable, without a build step that would need more packages.
-	@printf '%s\n' '$(CURDIR)' '$(CURDIR)/layers/core/python' > \
+	@# Every room becomes importable, without a build step that would need more packages. The paths count from
+	@# the folder this file lies in, .venv/lib/pythonX.Y/site-packages, so that the checkout may be moved.
+	@printf '%s\n' '../../../..' '../../../../layers/core/python' > \
 		"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cronfleet-rooms.pth"
 	@touch $@
 
