@@ -8,7 +8,6 @@ from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
-from cronfleet.domain.shard import shard_of
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, Trigger
 
@@ -30,12 +29,11 @@ def every(seconds: int, anchor: Instant = 0) -> IntervalTrigger:
 
 def timer(trigger: Trigger, nominal_at: Instant | None, **changes: Any) -> Timer:
     """An active timer that waits for `nominal_at`, without jitter unless told."""
-    schedule_id = changes.pop("schedule_id", "nightly")
     values: dict[str, Any] = {
         "tenant": TENANT,
-        "schedule_id": schedule_id,
+        "schedule_id": "nightly",
         "tier": "standard",
-        "shard": changes.pop("shard", shard_of(TENANT, schedule_id, 2)),
+        "shard": 0,
         "status": Status.ACTIVE,
         "trigger": trigger,
         "misfire": Misfire(),
