@@ -1,0 +1,242 @@
+"""The sweeper: every fire that was claimed ends in the ledger, and nothing is sent again without need."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from cronfleet.domain.attempt import Result, Start, decide_finish, decide_start
+from cronfleet.domain.books import FIRST_RESEND
+from cronfleet.domain.claim import BatchId
+from cronfleet.domain.dispatch_plan import claim_schedule
+from cronfleet.domain.errors import ClockSkewed
+from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.reason import Code
+from cronfleet.domain.retry import Retry
+from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
+from cronfleet.services.sweeper import QUIET_AFTER
+from tests.support.builders import at, cron, timer
+from tests.support.world import World
+
+TWO = at("2026-12-01 02:00")
+STANDARD = "standard"
+
+
+def claimed_world(schedules: int = 1) -> World:
+    """So many fires claimed at two o'clock; their messages wait in the queue."""
+    world = World(TWO)
+    for number in range(schedules):
+        world.add(timer(cron("0 2 * * *"), TWO, schedule_id=f"job-{number:04}"))
+    world.tick()
+    return world
+
+
+def start(world: World, message: RunMessage, owner: str = "worker") -> Run:
+    row = world.store.get_run(message.key)
+    decision = decide_start(row, message, owner, world.clock.now())
+    assert isinstance(decision, Start)
+    store = world.store
+    assert (store.insert_run(decision.run) if row is None else store.replace_run(decision.run)) is None
+    return decision.run
+
+
+def finish(world: World, run: Run, outcome: Outcome = Outcome.SUCCEEDED) -> Run:
+    done = decide_finish(run, Result(outcome, "error"), Retry(max_attempts=3), world.clock.now())
+    assert world.store.replace_run(done) is None
+    return done
+
+
+def lose_all(world: World) -> None:
+    world.run_queue.tier(STANDARD).lose(lambda _: True)
+
+
+def keep_ticking(world: World, milliseconds: int) -> None:
+    """Time passes, and the shard is served meanwhile, so that the sweeper finds it awake."""
+    world.clock.advance(milliseconds)
+    world.tick()
+
+
+def test_settled_batches_are_closed_once_and_not_read_again() -> None:
+    world = claimed_world(5)
+    for message in world.sent:
+        finish(world, start(world, message))
+    keep_ticking(world, MINUTE)
+    assert world.sweep().settled == 5
+    books = world.store.get_books(0)
+    assert (books.closed_through, dict(books.open)) == (world.store.get_lease(0).last_batch, {})
+    assert world.sweep().settled == 0
+
+
+def test_a_batch_is_left_alone_while_it_is_young() -> None:
+    world = claimed_world()
+    keep_ticking(world, 30 * SECOND)
+    assert world.sweep().open == 0
+    assert world.store.get_books(0).closed_through is None
+
+
+def test_a_run_under_a_live_lease_is_carried_over_until_it_ends() -> None:
+    world = claimed_world()
+    run = start(world, world.sent[0])
+    keep_ticking(world, 50 * SECOND)
+    report = world.sweep()
+    assert (report.open, report.revived, report.resent) == (1, 0, 0)
+    finish(world, run)
+    keep_ticking(world, MINUTE)
+    report = world.sweep()
+    assert (report.open, report.settled) == (0, 1)
+
+
+def test_a_dead_lease_is_revived_by_the_next_sweep() -> None:
+    """O10, O48: a worker that was killed is not waited for longer than its lease and a minute."""
+    world = claimed_world()
+    message = world.sent[0]
+    start(world, message)
+    lose_all(world)
+    keep_ticking(world, 60 * SECOND + 10 * SECOND)
+    assert world.sweep().revived == 1
+    (copy,) = world.sent
+    again = start(world, copy, "another")
+    assert (again.attempt, again.fence) == (2, 2)
+    assert again.attempts[0].outcome is Outcome.LOST
+
+
+def test_a_message_that_the_queue_lost_is_sent_again_within_a_quarter_of_an_hour() -> None:
+    world = claimed_world()
+    original = world.sent[0]
+    lose_all(world)
+    minutes = 0
+    while not world.sent:
+        keep_ticking(world, MINUTE)
+        world.sweep()
+        minutes += 1
+    assert FIRST_RESEND // MINUTE <= minutes <= 15
+    assert world.sent == [original]
+    finish(world, start(world, original))
+    keep_ticking(world, MINUTE)
+    assert world.sweep().settled == 1
+
+
+def test_a_message_lost_again_comes_at_doubling_intervals() -> None:
+    world = claimed_world()
+    resent_at = []
+    for minute in range(90):
+        if world.sent:
+            resent_at.append(minute)
+            lose_all(world)
+        keep_ticking(world, MINUTE)
+        world.sweep()
+    gaps = [after - before for before, after in itertools.pairwise([0, *resent_at])]
+    assert len(gaps) >= 3
+    assert all(after >= 1.8 * before for before, after in itertools.pairwise(gaps[1:]))
+
+
+def test_a_slow_queue_is_not_taken_for_a_lost_message() -> None:
+    """While workers still start runs that were claimed no later, nothing is sent again."""
+    world = claimed_world(30)
+    waiting = list(world.sent)
+    for message in waiting[:20]:
+        keep_ticking(world, MINUTE)
+        finish(world, start(world, message))
+        assert world.sweep().resent == 0
+    for message in waiting[20:]:
+        finish(world, start(world, message))
+    keep_ticking(world, MINUTE)
+    assert world.sweep().open == 0
+
+
+def test_a_mass_of_lost_messages_comes_back_a_few_at_a_time() -> None:
+    world = claimed_world(300)
+    lose_all(world)
+    keep_ticking(world, 6 * MINUTE)
+    assert world.sweep().resent == 10
+
+
+def test_a_retry_that_waits_for_its_time_is_not_owed_by_the_first_attempts_batch() -> None:
+    world = claimed_world()
+    run = finish(world, start(world, world.sent[0]), Outcome.FAILED)
+    assert run.status is RunStatus.WAITING
+    keep_ticking(world, MINUTE)
+    report = world.sweep()
+    assert (report.settled, report.open) == (1, 0)
+
+
+def test_the_fires_a_batch_lost_are_not_its_to_send() -> None:
+    world = World(TWO)
+    held = world.add(timer(cron("0 2 * * *"), TWO))
+    actor = world.tick_as_actor("first")
+    while actor.at != "claim":
+        actor.step()
+    world.store.claim(BatchId(0, 99, 1), [claim_schedule(held, world.clock.now())])
+    actor.finish()
+    assert not world.sent
+    keep_ticking(world, 6 * MINUTE)
+    report = world.sweep()
+    assert (report.open, report.resent) == (0, 0)
+
+
+@pytest.mark.parametrize("where", ["announce", "claim"])
+def test_a_batch_that_was_written_and_never_announced_owes_nothing(where: str) -> None:
+    """The orphan's schedule is claimed by the successor's batch; the sweeper follows the chain, not the folder."""
+    world = World(TWO)
+    world.add(timer(cron("0 2 * * *"), TWO))
+    actor = world.tick_as_actor("first")
+    while actor.at != where:
+        actor.step()
+    actor.kill()
+    world.clock.advance(20 * SECOND)
+    world.tick()
+    assert len(world.sent) == 1
+    lose_all(world)
+    keep_ticking(world, 6 * MINUTE)
+    assert world.sweep().resent == 1
+    assert len(world.sent) == 1
+
+
+def test_a_quiet_shard_is_served_by_the_sweeper_itself() -> None:
+    """Queue polling may be down for hours; the sweeper is called directly."""
+    world = World(TWO)
+    world.add(timer(cron("* * * * *"), TWO))
+    for minute in range(3):
+        world.clock.at = TWO + minute * MINUTE
+        assert world.sweep().quiet_shards == 1
+    assert len(world.sent) == 3
+
+
+def test_a_shard_that_was_served_lately_is_not_woken() -> None:
+    world = World(TWO)
+    world.tick()
+    world.clock.advance(QUIET_AFTER - SECOND)
+    assert world.sweep().quiet_shards == 0
+
+
+def test_a_sweeper_whose_clock_is_off_does_nothing() -> None:
+    world = claimed_world()
+    world.store.state.skew_ms = 5_000
+    lose_all(world)
+    world.clock.advance(10 * MINUTE)
+    with pytest.raises(ClockSkewed):
+        world.sweep()
+    assert not world.sent
+
+
+def test_two_sweepers_at_once_close_the_books_once() -> None:
+    world = claimed_world()
+    finish(world, start(world, world.sent[0]))
+    keep_ticking(world, MINUTE)
+    before = world.store.get_books(0)
+    world.sweep()
+    assert not world.store.put_books(replace(before, rev=before.rev + 1))
+
+
+def test_a_fire_that_no_worker_ever_took_ends_in_the_ledger_as_refused() -> None:
+    world = claimed_world()
+    key = world.sent[0].key
+    for _ in range(17):
+        lose_all(world)
+        keep_ticking(world, DAY)
+        world.sweep()
+    row = world.store.get_run(key)
+    assert row is not None
+    assert row.status is RunStatus.REFUSED
+    assert row.reason is not None
+    assert row.reason.code is Code.TOO_OLD

@@ -1,0 +1,50 @@
+"""The ticker lays ticks for absolute slots, ahead of time."""
+
+from cronfleet.adapters.memory.queues import MemoryTickQueue
+from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.lease import SLOT
+from cronfleet.ports.queues import Tick
+from cronfleet.services.ticker import HORIZON, Ticker
+from tests.support.builders import at
+from tests.support.world import Notes, SettableClock
+
+TWO = at("2026-12-01 02:00")
+
+
+def test_ticks_arrive_at_their_slots_however_late_in_its_minute_the_ticker_is_called() -> None:
+    """EventBridge Scheduler may call anywhere in the minute: slots are absolute, so nothing drifts."""
+    clock = SettableClock(TWO + 43_700)
+    queue = MemoryTickQueue(clock)
+    Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=2).tick()
+    seen: list[tuple[int, Tick]] = []
+    while (visible_at := queue.queue.next_visible_at()) is not None:
+        clock.at = max(clock.at, visible_at)
+        for received in queue.queue.receive():
+            seen.append((clock.at, received.body))
+            queue.queue.delete(received.receipt)
+    assert {tick.shard for _, tick in seen} == {0, 1}
+    for arrived_at, tick in seen:
+        assert tick.slot_at % SLOT == 0
+        assert tick.slot_at <= arrived_at or arrived_at == TWO + 43_700
+        assert arrived_at - tick.slot_at < SLOT
+    slots = sorted(tick.slot_at for _, tick in seen if tick.shard == 0)
+    assert slots == list(range(TWO + 40 * SECOND, TWO + 43_700 + HORIZON, SLOT))
+
+
+def test_a_ticker_that_misses_one_minute_leaves_no_slot_without_a_tick() -> None:
+    clock = SettableClock(TWO)
+    queue = MemoryTickQueue(clock)
+    for called_at in (TWO + 1 * SECOND, TWO + 2 * MINUTE + 20 * SECOND):
+        clock.at = called_at
+        Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=1).tick()
+    slots = {tick.slot_at for tick in queue.queue.bodies()}
+    assert slots >= set(range(TWO, TWO + 4 * MINUTE, SLOT))
+
+
+def test_a_queue_that_refuses_ticks_is_asked_again_and_then_alarmed() -> None:
+    clock, notes = SettableClock(TWO), Notes()
+    queue = MemoryTickQueue(clock)
+    queue.queue.accepts = lambda tick: tick.slot_at != TWO + SLOT
+    accepted = Ticker(tick_queue=queue, clock=clock, telemetry=notes, shards=1).tick()
+    assert accepted == HORIZON // SLOT - 1
+    assert [name for name, _ in notes.alarms] == ["ticks_refused"]
