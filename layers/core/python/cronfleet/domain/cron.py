@@ -38,7 +38,7 @@ class Cron:
         self._minutes = fields.minutes
         self._hours = fields.hours
         self._months = frozenset(fields.months)
-        self._days = _month_days(fields.days)
+        self._days = day_search(fields.days)
         self._every_day = fields.days.is_every_day and len(fields.months) == 12
 
     def next_wall(self, wall: int) -> int | None:
@@ -201,7 +201,8 @@ def _can_fire(fields: CronFields) -> bool:
 
 
 @lru_cache(maxsize=DAY_RULES_KEPT)
-def _month_days(rule: DayRule) -> MonthDays:
+def day_search(rule: DayRule) -> MonthDays:
+    """The one search for this day rule, shared by all expressions that have it."""
     return MonthDays(rule)
 
 

@@ -128,7 +128,7 @@ def normalise(text: object) -> str:
     trimmed = text.strip(" \t\r\n")
     if not trimmed:
         raise Invalid("cron", f"is empty; write five fields ({cron_hints.FIELDS}), such as `0 2 * * *`")
-    for at, char in enumerate(text):
+    for at, char in enumerate("" if text.isascii() and text.isprintable() else text):
         if not char.isascii() or (char not in " \t\r\n" and not char.isprintable()):
             meant = cron_hints.in_ascii(text)
             place = cron_hints.character(text, at)

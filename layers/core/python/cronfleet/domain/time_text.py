@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import SECOND, Instant, from_datetime
+from cronfleet.domain.instant import LATEST, SECOND, Instant, from_datetime
+
+OLDEST: Final[Instant] = from_datetime(datetime.min.replace(tzinfo=UTC))
+"""0001-01-01T00:00:00Z: the first instant that text can name."""
 
 LONGEST_MOMENT: Final = 64
 SHORTEST_INTERVAL_SECONDS: Final = 1
@@ -38,7 +41,10 @@ class Moment:
         """The exact instant; `Invalid(field, …)` without an offset."""
         if self.offset_seconds is None:
             raise Invalid(field, "has no offset; end it with Z for UTC, or an offset such as +05:30")
-        return (self.wall_seconds - self.offset_seconds) * SECOND + self.milliseconds
+        instant = (self.wall_seconds - self.offset_seconds) * SECOND + self.milliseconds
+        if not OLDEST <= instant < LATEST + SECOND:
+            raise Invalid(field, "lies outside the years 1 to 9999 in UTC")
+        return instant
 
 
 def parse_moment(text: object, field: str) -> Moment:

@@ -6,6 +6,7 @@ times are whole seconds.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 from cronfleet.domain import cron, cron_grammar, zones
@@ -13,6 +14,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, MINUTE, SECOND, Instant, floor_second, to_text
 from cronfleet.domain.time_text import (
     LONGEST_INTERVAL_SECONDS,
+    OLDEST,
     SHORTEST_INTERVAL_SECONDS,
     Moment,
     interval_text,
@@ -149,8 +151,8 @@ def _one_shot(text: object, timezone: object, now: Instant) -> OneShotTrigger:
     moment = parse_moment(text, "at")
     zone_name = None if timezone is None else _zone_name(timezone)
     at = _exact(moment.rounded_up(), zone_name)
-    if at is None or at > LATEST:
-        raise Invalid("at", f"{text!r} lies after the year 9999 in UTC; the last instant is {to_text(LATEST)}")
+    if at is None or not OLDEST <= at <= LATEST:
+        raise Invalid("at", f"{text!r} lies outside the years 1 to 9999 in UTC")
     if at <= now:
         raise Invalid("at", f"{text!r} ({to_text(at)}) is past; a one-shot lies after {to_text(now)}")
     return OneShotTrigger(at, str(text), zone_name)
@@ -206,7 +208,9 @@ def from_record(record: Mapping[str, object]) -> Trigger:
     such a schedule is parked.
     """
     if "c" in record:
-        return _cron(_text(record, "c", "cron"), _text(record, "z", "timezone"))
+        expression = _text(record, "c", "cron")
+        cron.parse(expression)
+        return CronTrigger(expression, _zone_name(_text(record, "z", "timezone")))
     if "i" in record:
         every_seconds = _whole(record, "i", "every")
         if not SHORTEST_INTERVAL_SECONDS <= every_seconds <= LONGEST_INTERVAL_SECONDS:
@@ -227,10 +231,11 @@ def _text(record: Mapping[str, object], key: str, field: str) -> str:
 
 def _whole(record: Mapping[str, object], key: str, field: str) -> int:
     value = record.get(key)
-    # The store hands numbers out as Decimal.
-    if isinstance(value, bool | str) or value is None or not hasattr(value, "__int__") or int(value) != value:
-        raise Invalid(field, f"the stored trigger has {type(value).__name__} where a whole number belongs (`{key}`)")
-    return int(value)
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return int(value)  # the store hands numbers out like that
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Invalid(field, f"the stored trigger has {value!r:.40} where a whole number belongs (`{key}`)")
+    return value
 
 
 def _instant(record: Mapping[str, object], key: str, field: str) -> Instant:

@@ -29,6 +29,10 @@ BLOCKS_KEPT: Final = 64
 """For each zone; a look far ahead beyond that starts the zone's cache again."""
 LOOK_BACK_SECONDS: Final = 2 * DAY_SECONDS
 """More than any repeated or skipped stretch of the clock is long (a whole day, in Apia and Kwajalein)."""
+LOOK_EVERY_SECONDS: Final = 3 * DAY_SECONDS
+"""How densely a year is searched for changes. That finds them all, because no two changes of a zone since 1970 lie less
+than six days apart: a test counts it for every zone of the package.
+"""
 LATEST_SECOND: Final = LATEST // SECOND
 
 _NOT_A_PLACE: Final = frozenset({"Factory"})
@@ -115,14 +119,13 @@ class Zone:
         return tuple(segments)
 
     def _changes(self, since: int, until: int) -> list[int]:
-        """The UTC seconds in `(since, until)` at which the offset changes.
-
-        One look a day finds them all: no two changes of a zone since 1970 lie less than six days apart
-        (`tests/unit/domain/test_zones.py` counts that for every zone of the package).
-        """
-        looks = [*range(since, until, DAY_SECONDS), until - 1]
+        """The UTC seconds in `(since, until)` at which the offset changes."""
+        looks = [*range(since, until, LOOK_EVERY_SECONDS), until - 1]
+        offsets = [self._offset_at(second) for second in looks]
         return [
-            self._bisect(low, high) for low, high in pairwise(looks) if self._offset_at(low) != self._offset_at(high)
+            self._bisect(low, high)
+            for (low, before), (high, after) in pairwise(zip(looks, offsets, strict=True))
+            if before != after
         ]
 
     def _bisect(self, low: int, high: int) -> int:
@@ -138,7 +141,7 @@ class Zone:
     def _offset_at(self, second: int) -> int:
         clamped = min(max(second, _FIRST_SAMPLE), _LAST_SAMPLE)
         offset = (_EPOCH + timedelta(seconds=clamped)).astimezone(self._info).utcoffset()
-        return 0 if offset is None else int(offset.total_seconds())
+        return 0 if offset is None else offset.days * DAY_SECONDS + offset.seconds
 
 
 @lru_cache(maxsize=1024)  # more than there are names: an unknown name raises and is not kept

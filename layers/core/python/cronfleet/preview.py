@@ -1,0 +1,130 @@
+"""`python -m cronfleet.preview`: the next fires of triggers, one JSON object a line in, one a line out.
+
+    {"cron": "30 2 * * *", "tz": "Europe/Paris", "after": "2026-10-24T12:00:00Z", "count": 2}
+    {"fires": ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]}
+
+A line holds one of `cron` (needs `tz`), `at` (RFC 3339; needs `tz` if it has no offset) and `every` (`10s`, `5m`, `1h`,
+`1d`; with `anchor`, RFC 3339, or else counted from `after` cut to its second). `after` is RFC 3339 with an offset, by
+default now; fires are strictly later. `count` is 1 to 10,000, by default 5; there are fewer where a trigger ends: `at`
+fires once, and nothing fires after the year 9999. Other keys are ignored, null counts as absent.
+
+Whatever cannot be answered gets a line `{"error": "…"}` that names the key. Each line is answered before more input is
+waited for, so a program may write a line and read its answer.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import BinaryIO, Final
+
+from cronfleet.domain import zones
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import Instant, to_text
+from cronfleet.domain.time_text import parse_moment
+from cronfleet.domain.trigger import fires, parse_trigger
+
+DEFAULT_COUNT: Final = 5
+LARGEST_COUNT: Final = 10_000
+LONGEST_LINE: Final = 65_536
+"""Bytes. What is longer is answered with an error and not kept."""
+
+_KINDS: Final = ("cron", "at", "every", "anchor")
+_KEY_OF_FIELD: Final = {"timezone": "tz"}
+
+
+def answer(line: bytes, now: Callable[[], Instant]) -> str:
+    """The JSON text that answers one line of input; `now` is asked only where the line has no `after`."""
+    try:
+        return json.dumps({"fires": _fires(_request(line), now)})
+    except Invalid as error:
+        key = _KEY_OF_FIELD.get(error.field, error.field)
+        return json.dumps({"error": f"{key}: {error.reason}" if key else error.reason})
+    except Exception as error:
+        # Our own mistake; said aloud, and it must not cost the other lines their answers.
+        return json.dumps({"error": f"internal error, please report it: {error!r}"})
+
+
+def _request(line: bytes) -> dict[str, object]:
+    if len(line) > LONGEST_LINE:
+        raise Invalid("", f"the line is longer than {LONGEST_LINE} bytes")
+    if not line.strip():
+        raise Invalid("", 'the line is empty; write one such as {"cron": "0 2 * * *", "tz": "Asia/Kolkata"}')
+    try:
+        request = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Invalid("", f"the line is not UTF-8: {error.reason} at byte {error.start}") from None
+    except RecursionError:
+        raise Invalid("", "the line is nested too deeply; it is one flat JSON object") from None
+    except ValueError as error:
+        raise Invalid("", f"the line is not JSON: {error}") from None
+    if not isinstance(request, dict):
+        raise Invalid("", "the line is JSON but no object with a key cron, at or every")
+    return {key: value for key, value in request.items() if value is not None}
+
+
+def _fires(request: dict[str, object], now: Callable[[], Instant]) -> list[str]:
+    after = parse_moment(request["after"], "after").instant("after") if "after" in request else now()
+    count = _count(request.get("count", DEFAULT_COUNT))
+    timezone = _timezone(request.get("tz"))
+    trigger = parse_trigger({key: request[key] for key in _KINDS if key in request}, after, timezone)
+    return [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Invalid("count", f"must be a whole number, not {type(value).__name__}")
+    if not 1 <= value <= LARGEST_COUNT:
+        raise Invalid("count", f"is not in 1 to {LARGEST_COUNT}")
+    return value
+
+
+def _timezone(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Invalid("timezone", f"must be text, an IANA name such as Asia/Kolkata, not {type(value).__name__}")
+    return zones.load(value).name
+
+
+def serve(stdin: BinaryIO, stdout: BinaryIO, now: Callable[[], Instant]) -> None:
+    """Answers all lines of `stdin`: in blocks as they come, so that a waiting writer is never kept waiting."""
+    for lines in _blocks(stdin):
+        stdout.write("".join(answer(line, now) + "\n" for line in lines).encode("ascii"))
+        stdout.flush()
+
+
+def _blocks(stdin: BinaryIO) -> Iterator[list[bytes]]:
+    """The lines that have come, each time some have."""
+    rest = b""
+    while chunk := stdin.read1(LONGEST_LINE):  # type: ignore[attr-defined] # as BufferedReader and BytesIO have it
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield lines
+        rest = rest[: LONGEST_LINE + 1]  # enough to see that it is too long
+    if rest:
+        yield [rest]
+
+
+def main() -> int:
+    """The command. Ends with the input; 1 if nobody reads the answers any more, 130 on Ctrl-C."""
+    try:
+        serve(sys.stdin.buffer, sys.stdout.buffer, _now)
+    except BrokenPipeError:
+        # Python flushes the stream once more on its way out; what cannot be delivered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _now() -> Instant:
+    from cronfleet.adapters.system.clock import SystemClock  # noqa: PLC0415 - only a line without `after` needs a clock
+
+    return SystemClock().now()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

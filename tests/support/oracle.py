@@ -1,0 +1,143 @@
+"""An oracle for cron: walks UTC minute by minute and asks of each minute whether it fires.
+
+Slow on purpose, and shares no code with the product: its own reading of expressions (membership value by value), its
+own zone data handling (`ZoneInfo` and `fold`), no segments, no search. What a fixed-time job does in a gap and an
+overlap is said here in terms of single minutes.
+"""
+
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib import resources
+from zoneinfo import ZoneInfo
+
+MINUTE = timedelta(minutes=1)
+_DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
+_MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """The zone as the tzdata package has it, never as the host has it."""
+    with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
+        return ZoneInfo.from_file(data, key=name)
+
+
+class Oracle:
+    """One expression in one zone."""
+
+    def __init__(self, expression: str, zone_name: str) -> None:
+        minute, hour, month_day, month, weekday = expression.upper().replace("?", "*").split()
+        self._zone = zone(zone_name)
+        self._minutes = {value for value in range(60) if _in_list(minute, value, 0, 59)}
+        self._hours = {value for value in range(24) if _in_list(hour, value, 0, 23)}
+        self._months = {value for value in range(1, 13) if _in_list(month, value, 1, 12)}
+        self._month_day, self._weekday = month_day, weekday
+        self._both = month_day[0] == "*" or weekday[0] == "*"
+        self._fixed_time = minute[0] != "*" and hour[0] != "*"
+        self._days: dict[date, bool] = {}
+
+    def fires(self, after: datetime, until: datetime) -> Iterator[datetime]:
+        """All fires in `(after, until]`, in UTC; both are whole minutes or later within one."""
+        moment = after.replace(second=0, microsecond=0)
+        before = moment.astimezone(self._zone)
+        while (moment := moment + MINUTE) <= until:
+            local = moment.astimezone(self._zone)
+            if self._fires_at(local, before):
+                yield moment
+            before = local
+
+    def _fires_at(self, local: datetime, minute_before: datetime) -> bool:
+        if not self._fixed_time:
+            return self.matches(local)
+        if self.matches(local) and local.fold == 0:
+            return True
+        skipped = minute_before.replace(tzinfo=None, fold=0) + MINUTE
+        while skipped < local.replace(tzinfo=None, fold=0):
+            if self.matches(skipped):
+                return True
+            skipped += MINUTE
+        return False
+
+    def matches(self, wall: datetime) -> bool:
+        """Does a clock that shows `wall` show a time that the expression names?"""
+        return wall.minute in self._minutes and wall.hour in self._hours and self._day_matches(wall.date())
+
+    def _day_matches(self, day: date) -> bool:
+        known = self._days.get(day)
+        if known is None:
+            in_month = any(_month_day_matches(item, day) for item in self._month_day.split(","))
+            in_week = any(_weekday_matches(item, day) for item in self._weekday.split(","))
+            named = (in_month and in_week) if self._both else (in_month or in_week)
+            known = self._days[day] = named and day.month in self._months
+        return known
+
+
+def _in_list(text: str, value: int, low: int, high: int) -> bool:
+    return any(_in_item(item, value, low, high) for item in text.split(","))
+
+
+def _in_item(item: str, value: int, low: int, high: int) -> bool:
+    span, _, step = item.partition("/")
+    first, dash, last = span.partition("-")
+    if span == "*":
+        start, end = low, high
+    else:
+        start = _number(first)
+        end = _number(last) if dash else (high if step else start)
+    width = high - low + 1
+    distance = (value - start) % width if end < start else value - start
+    reach = (end - start) % width if end < start else end - start
+    return 0 <= distance <= reach and distance % int(step or 1) == 0
+
+
+def _number(text: str) -> int:
+    if text in _DAYS:
+        return _DAYS.index(text)
+    return _MONTHS.index(text) + 1 if text in _MONTHS else int(text)
+
+
+def _month_day_matches(item: str, day: date) -> bool:
+    last = monthrange(day.year, day.month)[1]
+    if item == "L":
+        return day.day == last
+    if item.startswith("L-"):
+        return day.day == last - int(item[2:])
+    if item.endswith("W"):
+        target = last if item == "LW" else int(item[:-1])
+        return target <= last and day.day == _workday_near(date(day.year, day.month, target))
+    return _in_item(item, day.day, 1, 31)
+
+
+def _workday_near(target: date) -> int:
+    for distance in (0, -1, 1, -2, 2):
+        candidate = target + timedelta(days=distance)
+        if candidate.month == target.month and candidate.isoweekday() <= 5:
+            return candidate.day
+    raise AssertionError(target)
+
+
+def _weekday_matches(item: str, day: date) -> bool:
+    of_day = day.isoweekday() % 7
+    if item.endswith("L"):
+        return _number(item[:-1]) % 7 == of_day and (day + timedelta(days=7)).month != day.month
+    if "#" in item:
+        wanted, _, n = item.partition("#")
+        return _number(wanted) % 7 == of_day and (day.day - 1) // 7 + 1 == int(n)
+    span, _, step = item.partition("/")
+    first, dash, last = span.partition("-")
+    if span == "*":
+        return of_day % int(step or 1) == 0
+    start, end = _number(first), _number(last if dash else first)
+    start = 0 if start == 7 and dash else start
+    if start == 0 and _number(first) == 7:
+        end %= 7
+    # Walk from the first day to the last as one would with a finger on a calendar, a Sunday being 7 at the end.
+    steps = range(0, (end - start if end >= start else end - start + 7) + 1, int(step or 1))
+    return any((start + distance) % 7 == of_day for distance in steps)
+
+
+def utc(text: str) -> datetime:
+    """`2026-03-08T07:00:00Z` as a datetime."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
