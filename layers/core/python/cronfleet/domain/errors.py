@@ -43,9 +43,7 @@ class Exists(CronfleetError):
     """The caller asked for a schedule to be created under an id that has one (`If-None-Match: *`, or POST)."""
 
     def __init__(self, schedule_id: str, etag: str) -> None:
-        super().__init__(
-            f"there is a schedule {schedule_id!r} (ETag {etag}); change it with PATCH, or replace it with PUT and If-Match"
-        )
+        super().__init__(f"there is a schedule {schedule_id!r} (ETag {etag}); use PATCH, or PUT with If-Match")
         self.etag = etag
 
 

@@ -1,0 +1,33 @@
+"""Outlook: the fires ahead, as callers ask for them."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from cronfleet.domain.claim import Fire
+from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.schedule import Timer
+from cronfleet.domain.trigger import Trigger, fires
+
+MAX_FIRES: Final = 1_000
+"""Fires that one question may ask for."""
+
+DEFAULT_FIRES: Final = 10
+
+
+def fires_of(timer: Timer, after: Instant, until: Instant | None, limit: int) -> list[Fire]:
+    """Up to `limit` fires that the trigger of `timer` names in (`after`, `until`], whatever its status."""
+    return list(islice(_fires(timer, after, until), limit))
+
+
+def _fires(timer: Timer, after: Instant, until: Instant | None) -> Iterator[Fire]:
+    fire = first_fire(timer, after)
+    while fire is not None and (until is None or fire.nominal_at <= until):
+        yield fire
+        fire = first_fire(timer, fire.nominal_at)
+
+
+def nominals_of(trigger: Trigger, after: Instant, until: Instant | None, limit: int) -> list[Instant]:
+    """Up to `limit` nominal times of `trigger` in (`after`, `until`]."""
+    return list(islice(fires(trigger, after, until), limit))

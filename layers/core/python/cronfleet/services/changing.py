@@ -1,0 +1,138 @@
+"""Changing: decide on what is there, write it in one transaction, and decide again when somebody was faster."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.errors import Contended, KeyReused, Stale
+from cronfleet.domain.form import Form
+from cronfleet.domain.instant import DAY, Instant
+from cronfleet.domain.schedule import Timer
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import (
+    IdempotencyRecord,
+    InsertAudit,
+    InsertIdempotency,
+    NoAnswer,
+    Refused,
+    ScheduleStore,
+    Write,
+)
+from cronfleet.services.access import Caller
+from cronfleet.services.asking import ask
+
+MAX_DECISIONS: Final = 6
+"""How often a change is decided anew because somebody else's write came first."""
+
+ANSWERS_KEPT: Final = DAY
+"""How long the answer to a request with an Idempotency-Key is remembered."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An Idempotency-Key, and the digest that tells a repeated request from another one."""
+
+    key: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a caller asks to hold before anything is changed: ETags of If-Match (`*`: any), If-None-Match: `*`."""
+
+    if_match: tuple[str, ...] = ()
+    only_new: bool = False
+
+    def check(self, timer: Timer) -> None:
+        """Raises `Stale` unless `timer` is what the caller has seen."""
+        if self.if_match and "*" not in self.if_match and timer.etag not in self.if_match:
+            raise Stale(self.if_match, timer.etag)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a caller gets: the form of the thing, its ETag where it has one, whether it is new."""
+
+    form: Form
+    etag: str = ""
+    created: bool = False
+
+    def record(self) -> dict[str, Any]:
+        return {"form": self.form, "etag": self.etag, "created": self.created}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A decided change: the writes of its transaction (none: there is nothing to change) and its answer."""
+
+    writes: Sequence[Write]
+    answer: Answer
+
+
+def answer_of(call: Callable[[], Result]) -> Result:
+    """What the store answers; `Contended` when it stays silent."""
+    try:
+        return ask(call)
+    except NoAnswer as silence:
+        raise Contended("the job store did not answer; try again in a few seconds") from silence
+
+
+def audit(caller: Caller, change_id: str, now: Instant, action: str, schedule_id: str, **said: Any) -> InsertAudit:
+    """The audit item of one change; `said` holds `before`, `after` and `reason`."""
+    entry = AuditEntry(
+        caller.tenant.tenant_id, change_id, now, caller.key_id, action, schedule_id, caller.request_id, **said
+    )
+    return InsertAudit(entry)
+
+
+class Changing:
+    """Carries changes out for the services that callers talk to."""
+
+    def __init__(self, store: ScheduleStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def change(self, caller: Caller, once: Once | None, decide: Callable[[], Draft]) -> Answer:
+        """Decide and commit. A request that was answered before under the same key gets that answer.
+
+        `Contended` when others kept being faster, or the store did not answer.
+        """
+        for _ in range(MAX_DECISIONS):
+            answered = None if once is None else self._answered(caller, once)
+            if answered is not None:
+                return answered
+            draft = decide()
+            if self._commit(caller, once, draft):
+                return draft.answer
+        raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")
+
+    def _answered(self, caller: Caller, once: Once) -> Answer | None:
+        record = answer_of(lambda: self._store.find_idempotency(caller.tenant.tenant_id, once.key))
+        if record is None:
+            return None
+        if record.request_digest != once.digest:
+            raise KeyReused(once.key)
+        return Answer(**record.answer)
+
+    def _commit(self, caller: Caller, once: Once | None, draft: Draft) -> bool:
+        if not draft.writes:
+            return True
+        writes = list(draft.writes)
+        if once is not None:
+            writes.append(InsertIdempotency(self._record(caller, once, draft.answer)))
+        try:
+            ask(lambda: self._store.commit(writes))
+        except Refused:
+            return False
+        except NoAnswer as silence:
+            raise Contended(
+                "the job store did not confirm the change; read the schedule again to see whether it was made"
+            ) from silence
+        return True
+
+    def _record(self, caller: Caller, once: Once, answer: Answer) -> IdempotencyRecord:
+        expires_at = self._clock.now() + ANSWERS_KEPT
+        return IdempotencyRecord(caller.tenant.tenant_id, once.key, once.digest, answer.record(), expires_at)

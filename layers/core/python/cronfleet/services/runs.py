@@ -1,0 +1,226 @@
+"""Runs: what callers see of them, run now, and cancellation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from cronfleet.domain.claim import RunTimer, TimerKind
+from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.errors import Conflict, NotFound
+from cronfleet.domain.form import Form, run_form
+from cronfleet.domain.instant import Instant, floor_second
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import MANUAL_CAUSE, MESSAGE_MAX_AGE, Run, RunKey, RunStatus
+from cronfleet.domain.schedule import Change, Status, Timer, moved
+from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Page, ReplaceRun, Write
+from cronfleet.services.access import Caller
+from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
+
+CANCEL_RUN: Final = "cancel_run"
+"""The audit log's word for the cancellation of one run."""
+
+RANGE_PAGE: Final = 100
+MAX_RANGE_PAGES: Final = 5
+"""How far back the history is read to see whether a nominal without a row lies in a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """The payload of one manual run, instead of its schedule's."""
+
+    payload: Any
+
+
+class Runs:
+    """The service behind /v1/runs, and behind a schedule's /runs and /run."""
+
+    def __init__(self, *, store: JobStore, clock: Clock, ids: Ids) -> None:
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._changing = Changing(store, clock)
+
+    def get(self, caller: Caller, run_id: str) -> Form:
+        """The run; `queued` while it is claimed and no worker has written its row.
+
+        `Invalid` when `run_id` is none, `NotFound` when there is no such run, or it is another tenant's.
+        """
+        return run_form(self._require(caller, run_id)[0])
+
+    def history(self, caller: Caller, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Form]:
+        """A page of the schedule's ledger, newest first; a deleted schedule's too."""
+        tenant = caller.tenant.tenant_id
+        if answer_of(lambda: self._store.get_timer(tenant, schedule_id)) is None:
+            raise NotFound("schedule", schedule_id)
+        page = answer_of(lambda: self._store.list_runs(tenant, schedule_id, cursor=cursor, limit=limit))
+        return Page([run_form(run) for run in page.items], page.cursor)
+
+    def run_now(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        *,
+        override: Override | None = None,
+        reason: str = "",
+        once: Once | None = None,
+    ) -> Answer:
+        """A run with a cause of its own, due now; the dispatcher takes it from there. A pause does not stop it."""
+
+        def decide() -> Draft:
+            timer = answer_of(lambda: self._store.get_timer(caller.tenant.tenant_id, schedule_id))
+            if timer is None or timer.status is Status.CANCELLED:
+                raise NotFound("schedule", schedule_id)
+            moved(timer.status, Change.RUN)
+            return self._manual(caller, timer, override, reason)
+
+        return self._changing.change(caller, once, decide)
+
+    def _manual(self, caller: Caller, timer: Timer, override: Override | None, reason: str) -> Draft:
+        now, change_id = self._clock.now(), self._ids.unique()
+        due_at = floor_second(now)
+        cause = f"{MANUAL_CAUSE}-{change_id}"
+        run = Run(
+            RunKey(timer.tenant, timer.schedule_id, timer.epoch, due_at, cause),
+            RunStatus.QUEUED,
+            due_at=due_at,
+            tier=timer.tier,
+            version=timer.version,
+            payload=override.payload if override else None,
+            has_payload=override is not None,
+        )
+        form = run_form(run)
+        seen = form | {"payload": override.payload} if override else form
+        writes: list[Write] = [
+            InsertRun(run),
+            InsertRunTimer(_first_attempt(run, timer)),
+            audit(caller, change_id, now, Change.RUN, timer.schedule_id, after=seen, reason=reason),
+        ]
+        return Draft(writes, Answer(form, created=True))
+
+    def cancel(self, caller: Caller, run_id: str, *, reason: str = "", once: Once | None = None) -> Answer:
+        """Cancel a run that is queued, claimed or waiting for its next attempt; `Conflict` for any other."""
+        draft: Draft | None = None
+
+        def decide() -> Draft:
+            nonlocal draft
+            draft = self._cancelled(caller, *self._require(caller, run_id), reason)
+            return draft
+
+        answer = self._changing.change(caller, once, decide)
+        if draft is not None:
+            self._let_gate_go(draft.writes)
+        return answer
+
+    def _cancelled(self, caller: Caller, run: Run, is_stored: bool, reason: str) -> Draft:
+        _check_cancellable(run)
+        now, change_id = self._clock.now(), self._ids.unique()
+        said = f": {reason}" if reason else ""
+        ended = run.ended(RunStatus.CANCELLED, now, Reason(Code.CANCELLED, f"cancelled by {caller.key_id}{said}"))
+        form = run_form(ended)
+        before = run_form(run)
+        writes: list[Write] = [
+            ReplaceRun(ended) if is_stored else InsertRun(ended),
+            audit(caller, change_id, now, CANCEL_RUN, run.key.schedule_id, before=before, after=form, reason=reason),
+        ]
+        return Draft(writes, Answer(form))
+
+    def _let_gate_go(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            if isinstance(write, ReplaceRun):
+                key = write.run.key
+                try:
+                    self._store.release_gate(key.tenant, key.schedule_id, key.run_id)
+                except NoAnswer:
+                    # The next run that wants the gate sees that its holder is terminal, and takes it.
+                    return
+
+    # --- runs without a row ------------------------------------------------------------------------------------
+
+    def _require(self, caller: Caller, run_id: str) -> tuple[Run, bool]:
+        """The run, and whether it has a row."""
+        key = RunKey.parse(run_id)
+        if key.tenant != caller.tenant.tenant_id:
+            raise NotFound("run", run_id)
+        row = answer_of(lambda: self._store.get_run(key))
+        if row is not None:
+            return row, True
+        claimed = self._claimed(key)
+        if claimed is None:
+            raise NotFound("run", run_id)
+        return claimed, False
+
+    def _claimed(self, key: RunKey) -> Run | None:
+        """The run of a fire that was claimed and has no row yet."""
+        timer = answer_of(lambda: self._store.get_timer(key.tenant, key.schedule_id))
+        if timer is None or not _may_be_claimed(timer, key, self._clock.now()):
+            return None
+        fire = first_fire(timer, key.nominal_at - 1)
+        if fire is None or fire.nominal_at != key.nominal_at or self._lies_in_range(timer, key):
+            return None
+        return Run(key, RunStatus.QUEUED, due_at=fire.due_at, tier=timer.tier, rev=0, version=timer.version)
+
+    def _lies_in_range(self, timer: Timer, key: RunKey) -> bool:
+        """Whether a range of the history accounts for the nominal of `key`."""
+        cursor: str | None = None
+        for _ in range(MAX_RANGE_PAGES):
+            page = answer_of(
+                partial(self._store.list_runs, key.tenant, key.schedule_id, cursor=cursor, limit=RANGE_PAGE)
+            )
+            for row in page.items:
+                if _covers(row, key):
+                    return True
+                if _is_past(row, timer, key):
+                    return False
+            cursor = page.cursor
+            if cursor is None:
+                return False
+        return False
+
+
+def _first_attempt(run: Run, timer: Timer) -> RunTimer:
+    return RunTimer(
+        run.key,
+        TimerKind.QUEUED,
+        attempt=1,
+        due_at=run.due_at,
+        tier=timer.tier,
+        shard=timer.shard,
+        version=timer.version,
+        timeout_seconds=timer.timeout_seconds,
+    )
+
+
+def _check_cancellable(run: Run) -> None:
+    if run.status is RunStatus.RUNNING:
+        raise Conflict("the run is running: only a run that is queued or waiting for a retry can be cancelled")
+    if run.is_terminal:
+        raise Conflict(f"the run is over ({run.status}): there is nothing left to cancel")
+
+
+def _may_be_claimed(timer: Timer, key: RunKey, now: Instant) -> bool:
+    """Whether `timer` has moved past the nominal of `key`, lately enough for its message to be under way."""
+    if not key.is_scheduled or key.epoch != timer.epoch or now - key.nominal_at > MESSAGE_MAX_AGE:
+        return False
+    if timer.nominal_at is None and timer.status is not Status.COMPLETED:
+        return False
+    if timer.nominal_at is not None and key.nominal_at >= timer.nominal_at:
+        return False
+    return timer.fire_through is not None or key.nominal_at > _began_at(timer)
+
+
+def _began_at(timer: Timer) -> Instant:
+    """Since when the epoch's fires count, but for those that a resume asked for."""
+    return max(timer.epoch_since, timer.created_at)
+
+
+def _covers(row: Run, key: RunKey) -> bool:
+    return row.until_nominal_at is not None and row.key.nominal_at <= key.nominal_at <= row.until_nominal_at
+
+
+def _is_past(row: Run, timer: Timer, key: RunKey) -> bool:
+    """Whether no older row can account for the nominal of `key`."""
+    if key.nominal_at > _began_at(timer):
+        return (row.key.epoch, row.key.nominal_at) < (key.epoch, key.nominal_at)
+    return row.key.epoch < key.epoch - 1

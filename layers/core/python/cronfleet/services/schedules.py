@@ -1,0 +1,262 @@
+"""Schedules: what callers do with them. Each change is one transaction with its audit item."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from cronfleet.domain.change import cancelled, created, edited, paused, resumed, retimes
+from cronfleet.domain.claim import Fire
+from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
+from cronfleet.domain.form import Form, schedule_form, spec_form
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.misfire import Misfire
+from cronfleet.domain.outlook import fires_of
+from cronfleet.domain.schedule import Change, Definition, Pause, Spec, Status, Timer
+from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.job_store import (
+    CreateTimer,
+    InsertDefinition,
+    InsertRun,
+    InsertRunTimer,
+    Page,
+    ScheduleStore,
+    UpdateTimer,
+    Write,
+)
+from cronfleet.services.access import Caller
+from cronfleet.services.changing import Answer, Changing, Conditions, Draft, Once, answer_of, audit
+
+SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
+"""Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
+
+NO_CONDITIONS: Final = Conditions()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A live schedule as it was read."""
+
+    timer: Timer
+    definition: Definition
+
+    @property
+    def form(self) -> Form:
+        return schedule_form(self.timer, self.definition)
+
+
+class Schedules:
+    """The service behind /v1/schedules."""
+
+    def __init__(self, *, store: ScheduleStore, clock: Clock, ids: Ids, shards: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+        self._shards = shards
+        self._changing = Changing(store, clock)
+
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def get(self, caller: Caller, schedule_id: str) -> Answer:
+        """The schedule; `NotFound` when there is none, or it is another tenant's."""
+        found = self._require(caller, schedule_id)
+        return Answer(found.form, found.timer.etag)
+
+    def list(self, caller: Caller, *, prefix: str, status: Status | None, cursor: str | None, limit: int) -> Page[Form]:
+        """A page of the tenant's schedules, by id."""
+        tenant = caller.tenant.tenant_id
+        page = answer_of(
+            lambda: self._store.list_schedules(tenant, prefix=prefix, status=status, cursor=cursor, limit=limit)
+        )
+        pairs = answer_of(lambda: self._store.get_schedules(tenant, page.items))
+        return Page([schedule_form(timer, definition) for timer, definition in pairs], page.cursor)
+
+    def fires(
+        self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int
+    ) -> Sequence[Fire]:
+        """The fires that the schedule's trigger names from `from_at` (now) to `to_at`, both included."""
+        found = self._require(caller, schedule_id)
+        start = self._clock.now() if from_at is None else from_at
+        return fires_of(found.timer, start - 1, to_at, limit)
+
+    def _find(self, caller: Caller, schedule_id: str) -> tuple[Timer | None, _Found | None]:
+        """The stored timer, and the schedule unless that is a tombstone."""
+        tenant = caller.tenant.tenant_id
+        timer = answer_of(lambda: self._store.get_timer(tenant, schedule_id))
+        if timer is None or timer.status is Status.CANCELLED:
+            return timer, None
+        definition = answer_of(partial(self._store.get_definition, tenant, schedule_id, timer.version))
+        if definition is None:
+            raise RuntimeError(f"version {timer.version} of {timer.key} is gone: it is never deleted")
+        return timer, _Found(timer, definition)
+
+    def _require(self, caller: Caller, schedule_id: str) -> _Found:
+        _, found = self._find(caller, schedule_id)
+        if found is None:
+            raise NotFound("schedule", schedule_id)
+        return found
+
+    # --- creating and editing ----------------------------------------------------------------------------------
+
+    def create(self, caller: Caller, schedule_id: str | None, make: SpecMaker, once: Once | None = None) -> Answer:
+        """A new schedule, under an id of its own when none is given; `Exists` when the id is taken."""
+        name = schedule_id or self._ids.unique()
+
+        def decide() -> Draft:
+            tombstone, found = self._find(caller, name)
+            if found is not None:
+                raise Exists(name, found.timer.etag)
+            return self._created(caller, name, make, tombstone, "")
+
+        return self._changing.change(caller, once, decide)
+
+    def put(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        make: SpecMaker,
+        conditions: Conditions = NO_CONDITIONS,
+        reason: str = "",
+    ) -> Answer:
+        """Create the schedule or replace its definition; an equal one changes nothing, and is no new version."""
+
+        def decide() -> Draft:
+            tombstone, found = self._find(caller, schedule_id)
+            if found is not None:
+                if conditions.only_new:
+                    raise Exists(schedule_id, found.timer.etag)
+                return self._edited(caller, found, make, conditions, reason)
+            if conditions.if_match:
+                raise Stale(conditions.if_match, "none: there is no such schedule")
+            return self._created(caller, schedule_id, make, tombstone, reason)
+
+        return self._changing.change(caller, None, decide)
+
+    def edit(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        make: SpecMaker,
+        conditions: Conditions = NO_CONDITIONS,
+        reason: str = "",
+    ) -> Answer:
+        """Change the definition of a schedule that is there."""
+
+        def decide() -> Draft:
+            return self._edited(caller, self._require(caller, schedule_id), make, conditions, reason)
+
+        return self._changing.change(caller, None, decide)
+
+    def _created(
+        self, caller: Caller, schedule_id: str, make: SpecMaker, tombstone: Timer | None, reason: str
+    ) -> Draft:
+        now, change_id = self._clock.now(), self._ids.unique()
+        timer, definition = created(
+            make(None, now),
+            tenant=caller.tenant,
+            schedule_id=schedule_id,
+            shards=self._shards,
+            now=now,
+            change_id=change_id,
+            author=caller.key_id,
+            tombstone=tombstone,
+        )
+        form = schedule_form(timer, definition)
+        writes: list[Write] = [
+            CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
+            InsertDefinition(definition),
+            audit(caller, change_id, now, Change.CREATE, schedule_id, after=form, reason=reason),
+        ]
+        return Draft(writes, Answer(form, timer.etag, created=True))
+
+    def _edited(self, caller: Caller, found: _Found, make: SpecMaker, conditions: Conditions, reason: str) -> Draft:
+        conditions.check(found.timer)
+        now, change_id = self._clock.now(), self._ids.unique()
+        before = found.definition
+        spec = make(before.spec, now)
+        if _same(spec, before.spec):
+            return Draft((), Answer(found.form, found.timer.etag))
+        timer, definition, rows, run_timers = edited(
+            found.timer, before, spec, now=now, change_id=change_id, author=caller.key_id, reason=reason
+        )
+        action = Change.RETIME if retimes(before.spec, spec) else Change.EDIT
+        more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
+        return self._draft(caller, found, _Found(timer, definition), action, reason, more)
+
+    # --- pausing, resuming, deleting ---------------------------------------------------------------------------
+
+    def pause(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        *,
+        reason: str,
+        until: Instant | None = None,
+        conditions: Conditions = NO_CONDITIONS,
+        once: Once | None = None,
+    ) -> Answer:
+        """Nothing starts after this has returned, until it is resumed or `until` has come."""
+
+        def decide() -> Draft:
+            found, now = self._require(caller, schedule_id), self._clock.now()
+            conditions.check(found.timer)
+            if until is not None and until <= now:
+                raise Invalid("until", "is past; write a time that is still to come, or leave it out")
+            pause = Pause(caller.key_id, now, reason, until)
+            timer = paused(found.timer, pause, now=now, change_id=self._ids.unique())
+            return self._draft(caller, found, _Found(timer, found.definition), Change.PAUSE, reason, ())
+
+        return self._changing.change(caller, once, decide)
+
+    def resume(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        *,
+        missed: Misfire | None = None,
+        reason: str = "",
+        conditions: Conditions = NO_CONDITIONS,
+        once: Once | None = None,
+    ) -> Answer:
+        """On again from the next regular time; `missed` says which of the fires held back are still wanted."""
+
+        def decide() -> Draft:
+            found, now = self._require(caller, schedule_id), self._clock.now()
+            conditions.check(found.timer)
+            timer, rows = resumed(found.timer, now=now, change_id=self._ids.unique(), catch_up=missed)
+            after = _Found(timer, found.definition)
+            return self._draft(caller, found, after, Change.RESUME, reason, [InsertRun(row) for row in rows])
+
+        return self._changing.change(caller, once, decide)
+
+    def delete(
+        self, caller: Caller, schedule_id: str, conditions: Conditions = NO_CONDITIONS, reason: str = ""
+    ) -> None:
+        """Nothing starts after this has returned; the history stays."""
+
+        def decide() -> Draft:
+            found, now = self._require(caller, schedule_id), self._clock.now()
+            conditions.check(found.timer)
+            timer, rows = cancelled(found.timer, now=now, change_id=self._ids.unique())
+            after = _Found(timer, found.definition)
+            return self._draft(caller, found, after, Change.CANCEL, reason, [InsertRun(row) for row in rows])
+
+        self._changing.change(caller, None, decide)
+
+    def _draft(
+        self, caller: Caller, before: _Found, after: _Found, action: Change, reason: str, more: Sequence[Write]
+    ) -> Draft:
+        timer = after.timer
+        said = {"before": before.form, "after": None if action is Change.CANCEL else after.form, "reason": reason}
+        writes: list[Write] = [
+            UpdateTimer(timer, before.timer),
+            audit(caller, timer.change_id, timer.updated_at, action, timer.schedule_id, **said),
+            *more,
+        ]
+        return Draft(writes, Answer(after.form, timer.etag))
+
+
+def _same(one: Spec, other: Spec) -> bool:
+    """Whether two specs say the same; by their form, since in Python `1`, `1.0` and `True` are equal."""
+    return json.dumps(spec_form(one), sort_keys=True) == json.dumps(spec_form(other), sort_keys=True)
