@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.services.access import Access
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.health import Health
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.worker import Worker
-
-HANDLERS_PACKAGE = "worker.handlers"
-"""Where the worker function finds the jobs that are written in Python."""
 
 
 def deadline_at(time_left_ms: int, margin_ms: int) -> Instant:
@@ -58,7 +56,8 @@ def _run_queue(settings: Settings) -> "SqsRunQueue":
     return SqsRunQueue(sqs_client(), settings.run_queue_urls or {})
 
 
-def _telemetry(part: str) -> "CloudWatchTelemetry":
+def telemetry(part: str) -> "CloudWatchTelemetry":
+    """Log lines and metrics of a part."""
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
 
     return CloudWatchTelemetry(part)
@@ -73,7 +72,7 @@ def ticker(settings: Settings) -> "Ticker":
     return Ticker(
         tick_queue=SqsTickQueue(sqs_client(), settings.tick_queue_url),
         clock=SystemClock(),
-        telemetry=_telemetry("ticker"),
+        telemetry=telemetry("ticker"),
         shards=settings.shards,
     )
 
@@ -87,7 +86,7 @@ def dispatcher(settings: Settings) -> "Dispatcher":
         run_queue=_run_queue(settings),
         clock=SystemClock(),
         ids=SystemIds(),
-        telemetry=_telemetry("dispatcher"),
+        telemetry=telemetry("dispatcher"),
     )
 
 
@@ -96,21 +95,19 @@ def sweeper(settings: Settings) -> "Sweeper":
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.sweeper import Sweeper
 
-    store, run_queue, telemetry = _store(settings), _run_queue(settings), _telemetry("sweeper")
+    store, run_queue, watch = _store(settings), _run_queue(settings), telemetry("sweeper")
     return Sweeper(
         store=store,
         run_queue=run_queue,
-        dispatcher=Dispatcher(
-            store=store, run_queue=run_queue, clock=SystemClock(), ids=SystemIds(), telemetry=telemetry
-        ),
+        dispatcher=Dispatcher(store=store, run_queue=run_queue, clock=SystemClock(), ids=SystemIds(), telemetry=watch),
         clock=SystemClock(),
-        telemetry=telemetry,
+        telemetry=watch,
         shards=settings.shards,
     )
 
 
-def worker(settings: Settings) -> "Worker":
-    """Executes runs."""
+def worker(settings: Settings, handlers_package: str) -> "Worker":
+    """Executes runs. The modules of `handlers_package` register the jobs that are written in Python."""
     from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.targets import AllTargets
@@ -123,12 +120,12 @@ def worker(settings: Settings) -> "Worker":
         targets=AllTargets(
             receipts=DynamoReceipts(settings.table_prefix, dynamodb_client(), clock),
             clock=clock,
-            handlers_package=HANDLERS_PACKAGE,
+            handlers_package=handlers_package,
             allowed_networks=settings.webhook_allowed_networks,
         ),
         clock=clock,
         ids=SystemIds(),
-        telemetry=_telemetry("worker"),
+        telemetry=telemetry("worker"),
     )
 
 
@@ -144,6 +141,13 @@ def runs(settings: Settings) -> "Runs":
     from cronfleet.services.runs import Runs
 
     return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def health(settings: Settings) -> "Health":
+    """Whether the API and its store are up."""
+    from cronfleet.services.health import Health
+
+    return Health(store=_store(settings), clock=SystemClock())
 
 
 def access(settings: Settings) -> "Access":

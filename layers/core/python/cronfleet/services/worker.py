@@ -230,7 +230,8 @@ class Worker:
         ended = not_admitted(run, end, self._clock.now())
         if self._replace(ended):
             self._report(ended)
-            self._release(ended, timer)
+            if ended.attempt > 1:  # A first attempt that was not made has never held the gate.
+                self._release(ended, timer)
 
     def _hold_back(self, run: Run, timer: Timer, wait: Wait, message: RunMessage) -> None:
         """Write that this attempt waits, and its number comes again."""

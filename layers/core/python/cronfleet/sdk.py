@@ -1,0 +1,113 @@
+"""What the author of a job imports.
+
+    from cronfleet.sdk import Context, handler
+
+    @handler("billing.nightly")
+    def nightly(context: Context, payload):
+        if context.receipt("invoices-sent").first:
+            send_invoices(context.nominal_at)
+
+A job is called in a process of its own, once per attempt, and stopped when its time limit is reached. What it returns
+is ignored: a job that returns has succeeded, one that raises has failed and is tried again as its schedule says,
+unless it raises `Permanent`. What a job prints and logs goes to the function's log with its run id. Processes that a
+job starts end with it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from logging import Logger
+from typing import Any, Final, TypeAlias, TypeVar
+
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.target import Receipt
+
+__all__ = ["Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "handler"]
+
+
+class Permanent(Exception):
+    """A failure that no retry can mend: the run ends with it, whatever attempts are left."""
+
+
+class NotRecorded(Exception):
+    """The store did not say whether a receipt was recorded; fail, and the next attempt will learn it."""
+
+
+class RegisteredTwice(Exception):
+    """Two jobs want one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One attempt, as its job sees it.
+
+    `run_id` is the same in every attempt: the idempotency key for systems that take one. `fence` rises with each
+    attempt: a system that remembers the highest it has seen can refuse a late one. `nominal_at` is the calendar's
+    time, from which a job computes what it is about (never from the clock: it may run late); `due_at` is when it was
+    to start, `deadline` when it is stopped. All three are aware and in UTC. `logger` writes structured lines that
+    carry the run id.
+    """
+
+    run_id: str
+    tenant: str
+    schedule_id: str
+    attempt: int
+    fence: int
+    nominal_at: datetime
+    due_at: datetime
+    deadline: datetime
+    logger: Logger
+    _deadline_at: Instant
+    _clock: Clock
+    _record: Callable[[str, Any], Receipt]
+
+    def time_left(self) -> float:
+        """Seconds until this attempt is stopped; never below zero."""
+        return max(0, self._deadline_at - self._clock.now()) / SECOND
+
+    def receipt(self, name: str, value: Any = None) -> Receipt:
+        """Record that this run did the effect `name`, unless an attempt of it recorded that before.
+
+        `first` of the answer is True for the one call that recorded it; `value` (any JSON, up to 16 KB) is what
+        that call gave. Record, then act, and the effect happens at most once; act with `run_id` as the other
+        system's idempotency key, then record, and it happens at least once and is known to be done.
+
+        Raises `NotRecorded` when the store stays silent, `ValueError` for a name or value that cannot be recorded.
+        An attempt whose lease was taken over records nothing: it is stopped on the spot.
+        """
+        return self._record(name, value)
+
+
+Job: TypeAlias = Callable[[Context, Any], object]
+AnyJob = TypeVar("AnyJob", bound=Job)
+
+_JOBS: Final[dict[str, Job]] = {}
+
+
+def handler(name: str) -> Callable[[AnyJob], AnyJob]:
+    """Register a job under `name`, which a schedule's target names: `{"handler": "billing.nightly"}`.
+
+    Raises `RegisteredTwice` when another function has the name.
+    """
+
+    def register(job: AnyJob) -> AnyJob:
+        other = _JOBS.get(name)
+        if other is not None and _origin(other) != _origin(job):
+            raise RegisteredTwice(f"{name!r} is the handler {_origin(other)} already; give {_origin(job)} another name")
+        _JOBS[name] = job
+        return job
+
+    return register
+
+
+def registered() -> Mapping[str, Job]:
+    """Every job by its name."""
+    return _JOBS
+
+
+def _origin(job: Job) -> str:
+    # By file, not by module: one file may be imported under two names (a function's folder is a root on Lambda).
+    code = getattr(job, "__code__", None)
+    where = getattr(code, "co_filename", type(job).__module__)
+    return f"{getattr(job, '__qualname__', repr(job))} in {where}"
