@@ -60,7 +60,7 @@ def _waits_for_another(row: Run, message: RunMessage) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What is still owed of a batch: positions (in the order of `Batch.won_messages`) without a settled row.
+    """What is still owed of a batch: positions (as `Batch.messages` numbers them) without a settled row.
 
     `resends` counts how often the unstarted ones among them were sent again; `resend_at` is the next time.
     """

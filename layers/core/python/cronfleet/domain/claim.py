@@ -176,17 +176,24 @@ class Batch:
     """A shard's write-ahead record of what it is about to claim.
 
     `previous` links the announced batches of the shard: a batch that was written and never announced is on no
-    chain, and nothing was claimed under its id. `losers` are the positions of claims that somebody else won.
+    chain, and nothing was claimed under its id. `previous_losers` are the positions of the claims of `previous`
+    that somebody else won. They stand here, and in the lease once the last batch is closed, and not in the batch
+    itself: both are written under the fence, so that a dispatcher that was overtaken cannot have its say.
     """
 
     batch_id: BatchId
     previous: BatchId | None
     claimed_at: Instant
     claims: tuple[Claim, ...]
-    losers: frozenset[int] = frozenset()
+    previous_losers: frozenset[int] = frozenset()
 
-    def won_messages(self) -> Iterator[RunMessage]:
-        """A message for every fire that this batch turned into a run."""
-        for position, claim in enumerate(self.claims):
-            if position not in self.losers:
-                yield from claim.messages(str(self.batch_id), self.claimed_at)
+    def messages(self, losers: frozenset[int] = frozenset()) -> dict[int, RunMessage]:
+        """A message for every fire that this batch turned into a run, by its position among all it names."""
+        numbered: dict[int, RunMessage] = {}
+        position = 0
+        for index, claim in enumerate(self.claims):
+            for message in claim.messages(str(self.batch_id), self.claimed_at):
+                if index not in losers:
+                    numbered[position] = message
+                position += 1
+        return numbered

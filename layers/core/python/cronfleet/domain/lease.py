@@ -24,7 +24,8 @@ class ShardLease:
     """The lease item of a shard.
 
     `owner` is unique per invocation and `fence` rises with each. `slot_at` is the last slot served. `open_batch`
-    is what the predecessor announced and did not close; `last_batch` the newest announced, closed or open.
+    is what the predecessor announced and did not close; `last_batch` the newest announced, closed or open, and
+    `last_losers` the positions of its claims that somebody else won, once it is closed.
     """
 
     shard: int
@@ -34,6 +35,7 @@ class ShardLease:
     slot_at: Instant
     open_batch: BatchId | None = None
     last_batch: BatchId | None = None
+    last_losers: frozenset[int] = frozenset()
 
 
 def slot_of(instant: Instant) -> Instant:

@@ -250,12 +250,11 @@ class ShardStore(Protocol):
         """
         ...
 
-    def record_losers(self, batch_id: BatchId, losers: frozenset[int]) -> None:
-        """Note which claims of a batch somebody else won."""
-        ...
+    def release(self, lease: ShardLease, losers: frozenset[int]) -> bool:
+        """Close the open batch, noting its losers in the lease, and let go of the shard.
 
-    def release(self, lease: ShardLease) -> bool:
-        """Close the open batch and let go of the shard; False when another has taken it."""
+        False when `lease` (by owner and fence) has been taken by another: then nothing was changed.
+        """
         ...
 
     def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
