@@ -1,0 +1,92 @@
+"""Lambda functions: invoked and waited for."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+
+from cronfleet.domain.attempt import Result
+from cronfleet.domain.instant import SECOND, to_text
+from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
+from cronfleet.domain.target import LambdaTarget
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.target import Call
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+MAX_ANSWER_BYTES: Final = 64 * 1024
+
+NAME: Final = re.compile(
+    r"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?cronfleet-target-[A-Za-z0-9_-]{1,48}(:[A-Za-z0-9$_-]{1,128})?"
+)
+"""What a worker may invoke: an installation opts a function in by its name. A version or alias may follow."""
+
+PERMANENT: Final = frozenset(
+    {"InvalidRequestContentException", "InvalidParameterValueException", "RequestTooLargeException"}
+)
+"""Lambda judged the request itself. A missing function is not among them: it may be deployed by the next attempt."""
+
+
+class LambdaFunctions:
+    """Invokes functions; `client` makes a client that waits at most so many seconds for an answer."""
+
+    def __init__(self, *, client: "Callable[[int], LambdaClient]", clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+
+    def call(self, call: Call, target: LambdaTarget) -> Result:
+        """Invoke once and wait. A function that outlives the deadline goes on by itself: give it a limit of its own."""
+        if not NAME.fullmatch(target.function):
+            text = (
+                f"the function {target.function!r} is not named cronfleet-target-…, as functions that may be called are"
+            )
+            return Result(Outcome.FAILED, text[:MAX_ERROR_CHARACTERS], retryable=False)
+        seconds = max(1, (call.deadline_at - self._clock.now()) // SECOND)
+        try:
+            answer = self._client(seconds).invoke(
+                FunctionName=target.function, InvocationType="RequestResponse", Payload=_payload(call)
+            )
+            failed, body = answer.get("FunctionError"), answer["Payload"].read(MAX_ANSWER_BYTES)
+        except ReadTimeoutError:
+            return Result(Outcome.TIMED_OUT, f"no answer within {seconds} s, its time limit")
+        except ClientError as error:
+            return _refused(error)
+        except BotoCoreError as error:
+            return Result(Outcome.FAILED, f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS])
+        return Result(Outcome.SUCCEEDED) if failed is None else Result(Outcome.FAILED, _error(body))
+
+
+def _payload(call: Call) -> bytes:
+    fields = {
+        "run_id": call.key.run_id,
+        "schedule_id": call.key.schedule_id,
+        "attempt": call.attempt,
+        "fence": call.fence,
+        "nominal_at": to_text(call.key.nominal_at),
+        "due_at": to_text(call.due_at),
+        "payload": call.payload,
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _refused(error: ClientError) -> Result:
+    fields = error.response.get("Error", {})
+    code = fields.get("Code", "unknown error")
+    text = f"{code}: {fields.get('Message', '')}"[:MAX_ERROR_CHARACTERS]
+    return Result(Outcome.FAILED, text, retryable=code not in PERMANENT)
+
+
+def _error(body: bytes) -> str:
+    """`errorType: errorMessage` of a function that failed, else the beginning of what it said."""
+    try:
+        fields: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        fields = None
+    if isinstance(fields, dict) and "errorMessage" in fields:
+        text = f"{fields.get('errorType', 'error')}: {fields['errorMessage']}"
+    else:
+        text = body.decode("utf-8", "replace")
+    return " ".join(text.split())[:MAX_ERROR_CHARACTERS] or "the function failed and said nothing"

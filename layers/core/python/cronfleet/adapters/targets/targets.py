@@ -1,0 +1,81 @@
+"""Every target kind behind one call."""
+
+import functools
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, assert_never
+
+import boto3
+from botocore.config import Config
+
+from cronfleet.adapters.targets.handler import PythonHandlers, describe
+from cronfleet.adapters.targets.lambda_function import LambdaFunctions
+from cronfleet.adapters.targets.secrets import Secrets
+from cronfleet.adapters.targets.webhook import Webhooks
+from cronfleet.domain.attempt import Result
+from cronfleet.domain.run import Outcome
+from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.target import Call, Receipts
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+logger = logging.getLogger(__name__)
+
+
+class AllTargets:
+    """Calls each target by its kind; what a kind needs is made when it is first called."""
+
+    def __init__(
+        self, *, receipts: Receipts, clock: Clock, handlers_package: str, allowed_networks: Sequence[str] = ()
+    ) -> None:
+        self._clock = clock
+        self._allowed_networks = allowed_networks
+        self._handlers = PythonHandlers(package=handlers_package, receipts=receipts, clock=clock)
+
+    def call(self, call: Call) -> Result:
+        """See `Targets.call`. A fault of an adapter fails this attempt, and is logged with its traceback."""
+        try:
+            return self._dispatch(call)
+        except Exception as error:
+            logger.exception("target_broken: %s", call.key.run_id)
+            return Result(Outcome.FAILED, describe(error))
+
+    def _dispatch(self, call: Call) -> Result:
+        target = call.target
+        match target:
+            case HandlerTarget():
+                return self._handlers.call(call, target)
+            case WebhookTarget():
+                return self._webhooks.call(call, target)
+            case LambdaTarget():
+                return self._lambda_functions.call(call, target)
+        assert_never(target)
+
+    @functools.cached_property
+    def _webhooks(self) -> Webhooks:
+        return Webhooks(
+            secrets=Secrets(_secrets_client, self._clock),
+            clock=self._clock,
+            allowed_networks=self._allowed_networks,
+        )
+
+    @functools.cached_property
+    def _lambda_functions(self) -> LambdaFunctions:
+        return LambdaFunctions(client=_lambda_client, clock=self._clock)
+
+
+@functools.cache
+def _secrets_client() -> "SecretsManagerClient":
+    config = Config(connect_timeout=2, read_timeout=3, retries={"total_max_attempts": 2})
+    return boto3.client("secretsmanager", config=config)
+
+
+# Few limits are in use at a time; a client waits for the time limit that it was made with.
+@functools.lru_cache(maxsize=16)
+def _lambda_client(seconds: int) -> "LambdaClient":
+    # One try: whether a call that was not answered ran is not known, and the run's own retry counts it.
+    config = Config(connect_timeout=5, read_timeout=seconds, retries={"total_max_attempts": 1})
+    return boto3.client("lambda", config=config)
