@@ -35,11 +35,13 @@ class Process:
         return _started(self.pid) == self.started
 
     def stop(self, grace_seconds: float) -> bool:
-        """End it with SIGTERM, or with SIGKILL when that has not helped in time, then all that it started.
+        """End it and all that it started with SIGTERM, and with SIGKILL what that has not ended in time.
 
         False when it had to be killed, so that nothing it wanted to write at its end was written.
         """
-        _send(self.pid, signal.SIGTERM, only_if=self)
+        # The whole group: the emulator waits for its functions, and they for an emulator that no longer answers.
+        if self.alive:
+            _send_to_group(self.pid, signal.SIGTERM)
         obeyed = self.wait(grace_seconds)
         self.kill_group()
         return obeyed
@@ -56,8 +58,7 @@ class Process:
     def kill_group(self) -> None:
         """End at once whatever is left of its process group, itself included."""
         # The group's id cannot be given to a new process while a member lives; without members nothing is hit.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        _send_to_group(self.pid, signal.SIGKILL)
         self.wait(1)
 
     def remember(self, path: Path) -> None:
@@ -99,10 +100,9 @@ def start(
     return Process(child.pid, _started(child.pid) or "")
 
 
-def _send(pid: int, number: signal.Signals, *, only_if: Process) -> None:
-    if only_if.alive:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
+def _send_to_group(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 def _started(pid: int) -> str | None:

@@ -56,13 +56,14 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
         gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default")
         api = demo.Api(gateway.port, surroundings.HOST, key)
         api.call("GET", "/v1/health")
-    with screen.step("first tick"):
-        # Not before the API is up: what waited in the queues would take the processor from it.
-        deployment.set_polling(aws, enabled=True)
-        _invoke(aws, deployed.outputs["TickerFunction"])
     if options.demo:
         with screen.step("demo schedules"):
             demo.register(api)
+    with screen.step("first tick"):
+        # Old ticks would all come at once, and the scheduler's next call may be a minute away.
+        aws.client("sqs").purge_queue(QueueUrl=deployed.outputs["TickQueueUrl"])
+        _invoke(aws, deployed.outputs["TickerFunction"])
+        deployment.set_polling(aws, enabled=True)
     running = Running(folder, running_emulator, aws, gateway, journal, key)
     running.describe()
     screen.ready(gateway.url, key)

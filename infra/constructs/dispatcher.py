@@ -50,6 +50,8 @@ class Dispatcher(Function):
                 batch_size=1,
                 report_batch_item_failures=True,
                 provisioned_poller_config=None if config.local else _pollers_for(config.shards),
+                # One for each shard: on a small machine, five that start cold take a minute from everything else.
+                max_concurrency=max(FEWEST_POLLERS, config.shards) if config.local else None,
             )
         )
 
