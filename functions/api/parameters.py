@@ -1,0 +1,50 @@
+"""Parameters: what paths, queries and headers may hold, each with its bounds and its description."""
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
+from pydantic import BeforeValidator
+
+from cronfleet.domain.outlook import MAX_FIRES
+
+from .schemas import ID
+
+MAX_PAGE: Final = 100
+DEFAULT_PAGE: Final = 50
+
+_DIGITS: Final = re.compile(r"[0-9]{1,9}")
+
+
+def _whole_number(value: Any) -> Any:
+    if isinstance(value, str) and not _DIGITS.fullmatch(value):
+        raise ValueError(f"{value[:32]!r} is no whole number; write it in digits")
+    return value
+
+
+ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
+RunId = Annotated[str, Path(max_length=256, description="A run's id, as the history shows it.")]
+PageLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_PAGE, description="Entries of a page.")]
+FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_FIRES)]
+Cursor = Annotated[
+    str | None, Query(min_length=1, max_length=2_048, description="The `cursor` that the page before gave.")
+]
+Prefix = Annotated[str, Query(pattern=r"^[A-Za-z0-9._-]{0,64}$", description="How the id begins.")]
+StatusFilter = Annotated[
+    Literal["active", "paused", "held", "parked", "completed"] | None, Query(description="Only these.")
+]
+ReasonQuery = Annotated[str, Query(max_length=500, description="Why; kept in the audit log.")]
+FromQuery = Annotated[
+    str | None, Query(alias="from", max_length=64, description="RFC 3339; a + is written %2B in a URL.")
+]
+ToQuery = Annotated[str | None, Query(max_length=64, description="RFC 3339; a + is written %2B in a URL.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", description="A repeated request under the same key gets the first one's answer."),
+]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", description="The ETag that the schedule must still have, or *.")
+]
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", description="* alone: the schedule must not be there yet.")
+]

@@ -1,0 +1,218 @@
+"""Problems: every refusal in the form of RFC 9457, naming the field and saying what to write instead."""
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler import Response
+
+from cronfleet.domain.errors import Conflict, Contended, CronfleetError, Exists, Invalid, KeyReused, NotFound, Stale
+
+from .reading import NotJson, TooLarge, dotted, kind_of
+
+PROBLEM_JSON: Final = "application/problem+json"
+RETRY_AFTER_SECONDS: Final = 2
+
+READ_ONLY: Final = frozenset(
+    {"status", "version", "next_fire_at", "next_due_at", "paused", "parked", "deferred", "created_at", "updated_at"}
+)
+"""Fields that the API answers with and nobody can write."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One field of the request and what is wrong with it."""
+
+    field: str
+    reason: str
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """A refusal. `slug` names its kind: the end of the problem's `type`."""
+
+    status: int
+    slug: str
+    title: str
+    detail: str
+    errors: tuple[FieldError, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def response(self, instance: str) -> Response[str]:
+        """The answer of a route; `instance` is the path that was asked for."""
+        return Response(self.status, PROBLEM_JSON, self._body(instance), headers=self.headers)
+
+    def gateway_answer(self, instance: str) -> dict[str, Any]:
+        """The same where no route has been looked for yet."""
+        headers = {"Content-Type": PROBLEM_JSON, **self.headers}
+        return {"statusCode": self.status, "headers": headers, "body": self._body(instance), "isBase64Encoded": False}
+
+    def _body(self, instance: str) -> str:
+        body: dict[str, Any] = {
+            "type": f"urn:cronfleet:problem:{self.slug}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "instance": instance,
+        }
+        if self.errors:
+            body["errors"] = [{"field": error.field, "reason": error.reason} for error in self.errors]
+        return json.dumps(body)
+
+
+def invalid(errors: Iterable[FieldError]) -> Problem:
+    """The request cannot be used as it is: 400."""
+    found = tuple(errors)
+    detail = "; ".join(f"{error.field}: {error.reason}" for error in found)
+    return Problem(400, "invalid", "The request cannot be used as it is", detail, found)
+
+
+def not_found(path: str) -> Problem:
+    """No route has this path: 404."""
+    return Problem(404, "not-found", "There is no such thing", f"there is nothing at {path}; see /docs")
+
+
+def method_not_allowed(method: str, path: str, allowed: Iterable[str]) -> Problem:
+    """The path exists, the method does not: 405."""
+    methods = ", ".join(sorted(allowed))
+    return Problem(
+        405,
+        "method-not-allowed",
+        "The method is not allowed here",
+        f"{method} is not allowed for {path}; it takes {methods}",
+        (FieldError("method", f"{method} is not allowed; use {methods}"),),
+        {"Allow": methods},
+    )
+
+
+def unauthenticated() -> Problem:
+    """The gateway let somebody through whom the authorizer has not seen: 401."""
+    return Problem(
+        401,
+        "unauthenticated",
+        "The caller is not known",
+        "send an API key: Authorization: Bearer cf_<id>_<secret>",
+        (FieldError("Authorization", "holds no valid API key"),),
+        {"WWW-Authenticate": "Bearer"},
+    )
+
+
+def internal() -> Problem:
+    """An error of ours, which the caller learns nothing of: 500."""
+    return Problem(
+        500, "internal", "Something went wrong here", "the request was not at fault; the error has been logged"
+    )
+
+
+def of(error: Exception) -> Problem | None:
+    """The problem that a known `error` is; `None` for any other."""
+    match error:
+        case Problem():
+            return error
+        case TooLarge():
+            return _one(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The body is too large", "body", str(error))
+        case NotJson():
+            return _one(415, "not-json", "The body is of another media type", "Content-Type", str(error))
+        case CronfleetError():
+            return _of_domain(error)
+        case _:
+            return None
+
+
+def _of_domain(error: CronfleetError) -> Problem:
+    match error:
+        case Invalid(field=name, reason=reason):
+            return invalid((FieldError(name or "body", reason),))
+        case NotFound(what=what):
+            return _one(404, "not-found", "There is no such thing", f"{what}_id", str(error))
+        case Exists():
+            return _one(409, "exists", "The id is taken", "id", str(error))
+        case Stale():
+            return _one(412, "stale", "The schedule has changed meanwhile", "If-Match", str(error))
+        case KeyReused():
+            return _one(422, "key-reused", "The key belongs to another request", "Idempotency-Key", str(error))
+        case Conflict():
+            return Problem(409, "conflict", "Its state does not allow this", str(error))
+        case Contended():
+            wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+            return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)
+        case _:
+            return internal()
+
+
+def _one(status: int, slug: str, title: str, name: str, reason: str) -> Problem:
+    return Problem(int(status), slug, title, f"{name}: {reason}", (FieldError(name, reason),))
+
+
+# --- what pydantic found ---------------------------------------------------------------------------------------
+
+_IN_BODY: Final = "body"
+_TYPES: Final = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "dict_type": "an object",
+    "list_type": "an array",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "bool_type": "true or false",
+}
+
+
+def of_validation(errors: Iterable[Mapping[str, Any]], known: Mapping[str, frozenset[str]]) -> Problem:
+    """The problem of a request that does not fit its schema. `known` holds the fields of each object by its path."""
+    return invalid(_field_error(error, known) for error in errors)
+
+
+def _field_error(error: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> FieldError:
+    where, *path = [str(part) for part in error["loc"]]
+    names = tuple(part for part in path if part != "[key]")
+    name = dotted(names) or where
+    return FieldError(name, _reason(error, names, where, known))
+
+
+_BOUNDS: Final = {
+    "string_too_long": ("max_length", "has more than the {} characters that are allowed"),
+    "too_long": ("max_length", "has more than the {} entries that are allowed"),
+    "greater_than_equal": ("ge", "must be at least {}, not {shown}"),
+    "less_than_equal": ("le", "must be at most {}, not {shown}"),
+    "literal_error": ("expected", "must be {}, not {shown}"),
+    "string_pattern_mismatch": ("pattern", "{shown} does not match {}"),
+}
+
+
+def _reason(error: Mapping[str, Any], names: tuple[str, ...], where: str, known: Mapping[str, frozenset[str]]) -> str:
+    kind = error["type"]
+    if kind == "missing":
+        return "is missing" if names else "is missing: send a JSON object"
+    if kind == "extra_forbidden":
+        return _unknown(names, known)
+    if kind == "string_too_short":
+        return "is empty; write something"
+    if kind in _BOUNDS:
+        bound, sentence = _BOUNDS[kind]
+        return sentence.format(error["ctx"][bound], shown=_shown(error))
+    if kind in _TYPES and where == _IN_BODY:
+        return f"must be {_TYPES[kind]}, not {kind_of(error.get('input'))}"
+    return str(error.get("msg", "cannot be used")).removeprefix("Value error, ")
+
+
+def _unknown(names: tuple[str, ...], known: Mapping[str, frozenset[str]]) -> str:
+    *parents, name = names
+    if not parents and name in READ_ONLY:
+        return "is read-only; leave it out"
+    candidates = sorted(known.get(".".join(parents), ()))
+    close = difflib.get_close_matches(name, candidates, n=1)
+    return (
+        f"is no field here; did you mean {close[0]}?"
+        if close
+        else f"is no field here; known are {', '.join(candidates)}"
+    )
+
+
+def _shown(error: Mapping[str, Any]) -> str:
+    text = json.dumps(error.get("input"), default=str)
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -1,0 +1,35 @@
+"""/v1/health: whether the API and its store are up."""
+
+import functools
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
+
+from cronfleet import bootstrap
+from cronfleet.domain.instant import to_text
+from cronfleet.services.health import Health
+from cronfleet.settings import from_environment
+
+from ..answers import HealthAnswer
+from ..requests import caller_of
+
+router = APIGatewayHttpRouter()
+
+
+@functools.cache
+def _service() -> Health:
+    return bootstrap.health(from_environment())
+
+
+@router.get("/v1/health", summary="Ask whether all is well")
+def health() -> Response[HealthAnswer]:
+    """503 when the job store does not answer."""
+    report = _service().check(caller_of(router.current_event.raw_event))
+    body = {
+        "status": "ok" if report.store_answers else "degraded",
+        "version": report.version,
+        "tzdata": report.tzdata,
+        "store": "ok" if report.store_answers else "silent",
+        "time": to_text(report.time_at),
+    }
+    return Response(200 if report.store_answers else 503, "application/json", body)

@@ -1,0 +1,32 @@
+"""/v1/preview: when would this fire?"""
+
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body
+from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import to_text
+from cronfleet.domain.outlook import nominals_of
+
+from ..answers import PreviewAnswer
+from ..requests import caller_of
+from ..schemas import PreviewBody
+from ..specs import moment_of, trigger_of
+
+router = APIGatewayHttpRouter()
+
+
+@router.post("/v1/preview", summary="See when a trigger would fire")
+def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
+    """Nothing is stored. The nominal times strictly later than `after` (now, if left out)."""
+    event = router.current_event.raw_event
+    caller_of(event)
+    written = moment_of(body.after, "after")
+    after = event["requestContext"]["timeEpoch"] if written is None else written
+    until = moment_of(body.until, "until")
+    if until is not None and until <= after:
+        raise Invalid("until", "must be later than after")
+    found = nominals_of(trigger_of(body.trigger, after), after, until, body.limit)
+    return Response(200, "application/json", {"fires": [to_text(nominal_at) for nominal_at in found]})

@@ -1,0 +1,212 @@
+"""/v1/schedules: register, read, change, pause, resume, delete."""
+
+import functools
+from typing import Annotated, Any, Final
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body
+from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
+from pydantic import ValidationError
+
+from cronfleet import bootstrap
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.form import fire_form
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.outlook import DEFAULT_FIRES
+from cronfleet.domain.schedule import Spec, Status
+from cronfleet.services.changing import Answer
+from cronfleet.services.schedules import Schedules, SpecMaker
+from cronfleet.settings import Settings, from_environment
+
+from .. import parameters as p
+from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
+from ..problems import of_validation
+from ..requests import caller_of, conditions_of, once_of
+from ..schemas import PauseBody, ResumeBody, ScheduleBody, fields_by_path
+from ..specs import caller_form, merged, missed_of, moment_of, spec_of
+
+router = APIGatewayHttpRouter()
+
+JSON: Final = "application/json"
+_PLAIN_RESUME: Final = ResumeBody()
+
+
+@functools.cache
+def _settings() -> Settings:
+    return from_environment()
+
+
+@functools.cache
+def _service() -> Schedules:
+    return bootstrap.schedules(_settings())
+
+
+@router.post("/v1/schedules", summary="Register a schedule", status_code=201)
+def create(
+    body: Annotated[ScheduleBody, Body()],
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[ScheduleAnswer]:
+    """Without `id`, one is made up. Under an id that is taken, nothing is changed: 409."""
+    event = router.current_event.raw_event
+    return _created_or_ok(_service().create(caller_of(event), body.id, _maker(body), once_of(event)))
+
+
+@router.get("/v1/schedules", summary="List schedules")
+def list_schedules(
+    status: p.StatusFilter = None,
+    prefix: p.Prefix = "",
+    cursor: p.Cursor = None,
+    limit: p.PageLimit = p.DEFAULT_PAGE,
+) -> Response[SchedulesAnswer]:
+    """By id, page by page."""
+    page = _service().list(
+        caller_of(router.current_event.raw_event),
+        prefix=prefix,
+        status=None if status is None else Status(status),
+        cursor=cursor,
+        limit=limit,
+    )
+    return Response(200, JSON, {"schedules": list(page.items), "cursor": page.cursor})
+
+
+@router.get("/v1/schedules/<schedule_id>", summary="Read a schedule")
+def read(schedule_id: p.ScheduleId) -> Response[ScheduleAnswer]:
+    """Its ETag moves with every change, not when it fires."""
+    return _ok(_service().get(caller_of(router.current_event.raw_event), schedule_id))
+
+
+@router.put("/v1/schedules/<schedule_id>", summary="Create or replace a schedule")
+def put(
+    schedule_id: p.ScheduleId,
+    body: Annotated[ScheduleBody, Body()],
+    reason: p.ReasonQuery = "",
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI; read together with its opposite
+    if_none_match: p.IfNoneMatch = None,  # noqa: ARG001
+) -> Response[ScheduleAnswer]:
+    """201 when it is new, 200 when it was there. An equal schedule changes nothing and makes no new version."""
+    event = router.current_event.raw_event
+    _check_id(body, schedule_id)
+    answer = _service().put(caller_of(event), schedule_id, _maker(body), conditions_of(event), reason)
+    return _created_or_ok(answer)
+
+
+@router.patch("/v1/schedules/<schedule_id>", summary="Change a part of a schedule")
+def patch(
+    schedule_id: p.ScheduleId,
+    body: Annotated[dict[str, Any], Body()],
+    reason: p.ReasonQuery = "",
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[ScheduleAnswer]:
+    """A JSON merge patch (RFC 7396): what is left out stays, `null` takes a field back to its default."""
+    event = router.current_event.raw_event
+    caller = caller_of(event)
+
+    def make(current: Spec | None, now: Instant) -> Spec:
+        base = {} if current is None else caller_form(current)
+        whole = _whole(merged(base, body))
+        _check_id(whole, schedule_id)
+        return _spec(whole, current, now)
+
+    return _ok(_service().edit(caller, schedule_id, make, conditions_of(event), reason))
+
+
+@router.delete("/v1/schedules/<schedule_id>", summary="Delete a schedule", status_code=204)
+def delete(
+    schedule_id: p.ScheduleId,
+    reason: p.ReasonQuery = "",
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[None]:
+    """Nothing starts after this has returned. Its history stays."""
+    event = router.current_event.raw_event
+    _service().delete(caller_of(event), schedule_id, conditions_of(event), reason)
+    return Response(204)
+
+
+@router.post("/v1/schedules/<schedule_id>/pause", summary="Pause a schedule")
+def pause(
+    schedule_id: p.ScheduleId,
+    body: Annotated[PauseBody, Body()],
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[ScheduleAnswer]:
+    """Nothing starts after this has returned, until it is resumed, or `until` has come."""
+    event = router.current_event.raw_event
+    answer = _service().pause(
+        caller_of(event),
+        schedule_id,
+        reason=body.reason,
+        until=moment_of(body.until, "until"),
+        conditions=conditions_of(event),
+        once=once_of(event),
+    )
+    return _ok(answer)
+
+
+@router.post("/v1/schedules/<schedule_id>/resume", summary="Resume a schedule")
+def resume(
+    schedule_id: p.ScheduleId,
+    body: Annotated[ResumeBody, Body()] = _PLAIN_RESUME,
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[ScheduleAnswer]:
+    """On from the next regular time. `missed` says which of the fires held back still run: by default none."""
+    event = router.current_event.raw_event
+    answer = _service().resume(
+        caller_of(event),
+        schedule_id,
+        missed=missed_of(body.missed),
+        reason=body.reason,
+        conditions=conditions_of(event),
+        once=once_of(event),
+    )
+    return _ok(answer)
+
+
+@router.get("/v1/schedules/<schedule_id>/fires", summary="See when a schedule fires")
+def fires(
+    schedule_id: p.ScheduleId,
+    from_: p.FromQuery = None,
+    to: p.ToQuery = None,
+    limit: p.FiresLimit = DEFAULT_FIRES,
+) -> Response[FiresAnswer]:
+    """What its trigger names from `from` (now, if left out) to `to`, both included, whatever its status."""
+    from_at, to_at = moment_of(from_, "from"), moment_of(to, "to")
+    if from_at is not None and to_at is not None and to_at < from_at:
+        raise Invalid("to", "must not be earlier than from")
+    caller = caller_of(router.current_event.raw_event)
+    found = _service().fires(caller, schedule_id, from_at=from_at, to_at=to_at, limit=limit)
+    return Response(200, JSON, {"fires": [fire_form(fire) for fire in found]})
+
+
+def _maker(body: ScheduleBody) -> SpecMaker:
+    return functools.partial(_spec, body)
+
+
+def _spec(body: ScheduleBody, current: Spec | None, now: Instant) -> Spec:
+    tenant = caller_of(router.current_event.raw_event).tenant.tenant_id
+    networks = _settings().webhook_allowed_networks
+    return spec_of(body, current, now, tenant=tenant, allowed_networks=networks)
+
+
+def _whole(form: dict[str, Any]) -> ScheduleBody:
+    try:
+        return ScheduleBody.model_validate(form)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        raise of_validation(found, fields_by_path(ScheduleBody)) from error
+
+
+def _check_id(body: ScheduleBody, schedule_id: str) -> None:
+    if body.id not in (None, schedule_id):
+        raise Invalid("id", f"is {body.id!r}, but the path says {schedule_id!r}; an id cannot be changed")
+
+
+def _ok(answer: Answer) -> Response[ScheduleAnswer]:
+    return Response(200, JSON, answer.form, headers={"ETag": answer.etag})
+
+
+def _created_or_ok(answer: Answer) -> Response[ScheduleAnswer]:
+    if not answer.created:
+        return _ok(answer)
+    headers = {"ETag": answer.etag, "Location": f"/v1/schedules/{answer.form['id']}"}
+    return Response(201, JSON, answer.form, headers=headers)

@@ -1,0 +1,154 @@
+"""Specs: from the caller's form to the domain's values, judged. Every refusal names its field."""
+
+import json
+import re
+from typing import Any, Final
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.form import Form, spec_form
+from cronfleet.domain.instant import EARLIEST, Instant
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.retry import Backoff, BackoffKind, Retry
+from cronfleet.domain.schedule import Policies, Spec
+from cronfleet.domain.time_text import parse_moment
+from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger
+
+from .schemas import MissedBody, PoliciesBody, ScheduleBody, TriggerBody
+from .targets import target_of
+
+MAX_PAYLOAD_BYTES: Final = 32 * 1024
+"""A run's row may hold a payload, and each of its writes is charged by size."""
+
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
+_MAX_LABEL_VALUE: Final = 128
+
+
+def spec_of(
+    body: ScheduleBody, current: Spec | None, now: Instant, *, tenant: str, allowed_networks: tuple[str, ...]
+) -> Spec:
+    """The spec that `body` asks for; raises `Invalid`.
+
+    What `current` has and the body does not change is taken over: an interval's anchor, a one-shot that has fired.
+    """
+    start_at = moment_of(body.start_at, "start_at")
+    end_at = moment_of(body.end_at, "end_at")
+    if end_at is not None and end_at <= (start_at if start_at is not None else EARLIEST):
+        raise Invalid("end_at", "must be later than start_at")
+    return Spec(
+        trigger=trigger_of(body.trigger, now, current.trigger if current else None),
+        target=target_of(body.target, tenant, allowed_networks),
+        owner=_printable(body.owner, "owner"),
+        description=body.description,
+        payload=checked_payload(body.payload),
+        policies=_policies(body.policies),
+        labels=_labels(body.labels),
+        start_at=start_at,
+        end_at=end_at,
+    )
+
+
+def moment_of(text: str | None, field: str) -> Instant | None:
+    """The whole second that is not before the moment written; `Invalid` for anything that is none since 1970."""
+    if text is None:
+        return None
+    hint = " (in a URL, write + as %2B)" if " " in text.strip() and "+" not in text else ""
+    try:
+        instant = parse_moment(text, field).rounded_up().instant(field)
+    except Invalid as error:
+        raise Invalid(error.field, error.reason + hint) from error
+    if instant < EARLIEST:
+        raise Invalid(field, "lies before 1970")
+    return instant
+
+
+def trigger_of(body: TriggerBody, now: Instant, current: Trigger | None = None) -> Trigger:
+    """The trigger of `body`; the `current` one where the body says the same."""
+    fields = body.model_dump(exclude_unset=True)
+    if current is not None:
+        described = describe(current)
+        if fields == described:
+            return current
+        if isinstance(current, IntervalTrigger) and fields == {"every": described["every"]}:
+            return current
+    try:
+        return parse_trigger(fields, now)
+    except Invalid as error:
+        raise error.under("trigger") from error
+
+
+def _policies(body: PoliciesBody) -> Policies:
+    backoff = body.retry.backoff
+    if backoff.max_seconds < backoff.base_seconds:
+        raise Invalid(
+            "policies.retry.backoff.max_seconds", f"must not be less than base_seconds, {backoff.base_seconds}"
+        )
+    misfire = body.misfire
+    _check_max(misfire.policy, "max" in misfire.model_fields_set, "policies.misfire.max")
+    return Policies(
+        misfire=Misfire(MisfirePolicy(misfire.policy), misfire.max, misfire.grace_seconds),
+        overlap=Overlap(body.overlap),
+        jitter_seconds=body.jitter_seconds,
+        retry=Retry(
+            body.retry.max_attempts, Backoff(BackoffKind(backoff.kind), backoff.base_seconds, backoff.max_seconds)
+        ),
+        timeout_seconds=body.timeout_seconds,
+    )
+
+
+def missed_of(body: MissedBody | None) -> Misfire | None:
+    """What a resume still wants of the fires that a pause held back."""
+    if body is None:
+        return None
+    _check_max(body.policy, "max" in body.model_fields_set, "missed.max")
+    return Misfire(MisfirePolicy(body.policy), body.max)
+
+
+def _check_max(policy: str, has_max: bool, field: str) -> None:
+    if policy == MisfirePolicy.CATCH_UP and not has_max:
+        raise Invalid(field, "is missing; with catch_up, write how many of the missed fires still run")
+
+
+def _labels(labels: dict[str, str]) -> dict[str, str]:
+    for name, value in labels.items():
+        field = f"labels.{name[:64]}"
+        if not _LABEL_NAME.fullmatch(name):
+            raise Invalid(field, "is no label name: 1 to 63 letters, digits, dots, dashes, underscores and slashes")
+        if len(value) > _MAX_LABEL_VALUE:
+            raise Invalid(field, f"has {len(value)} characters; {_MAX_LABEL_VALUE} are allowed")
+        _printable(value, field)
+    return labels
+
+
+def _printable(text: str, field: str) -> str:
+    if not text.isprintable():
+        raise Invalid(field, "holds a character that cannot be printed (a line break or a control character)")
+    return text
+
+
+def checked_payload(payload: Any) -> Any:
+    """`payload`, if it is small enough; raises `Invalid`."""
+    size = len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise Invalid(
+            "payload", f"has {size} bytes; {MAX_PAYLOAD_BYTES} are allowed. Keep large data in S3, and its address here"
+        )
+    return payload
+
+
+def caller_form(spec: Spec) -> Form:
+    """What the caller would send for `spec`: what a merge patch is applied to."""
+    return {name: value for name, value in spec_form(spec).items() if value is not None}
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result

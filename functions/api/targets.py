@@ -1,0 +1,101 @@
+"""Targets: which handlers, URLs and functions a schedule may name."""
+
+import ipaddress
+import re
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+
+from .schemas import TargetBody
+
+_HANDLER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
+_FUNCTION: Final = re.compile(r"[A-Za-z0-9-_]{1,64}(:(\$LATEST|[A-Za-z0-9-_]{1,128}))?")
+_FUNCTION_ARN: Final = re.compile(
+    r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9-_]{1,64}(:(\$LATEST|[A-Za-z0-9-_]{1,128}))?", re.ASCII
+)
+_HOST_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_SECRET: Final = re.compile(r"cronfleet/[A-Za-z0-9/_+=.@-]{1,500}")
+_KEY_PREFIXES: Final = ("whsec_", "whsk_", "sk_", "AKIA")
+
+
+def target_of(body: TargetBody, tenant: str, allowed_networks: tuple[str, ...]) -> Target:
+    """The target of `body`; raises `Invalid` with the field below `target`."""
+    written = body.model_dump(exclude_unset=True, by_alias=True)
+    kinds = [kind for kind in ("handler", "url", "lambda") if kind in written]
+    if len(kinds) != 1:
+        found = f"not {' and '.join(kinds)} together" if kinds else "not none of them"
+        raise Invalid("target", f"has exactly one of handler, url and lambda, {found}")
+    if "secret" in written and kinds != ["url"]:
+        raise Invalid("target.secret", f"signs a webhook; it goes with url, not with {kinds[0]}")
+    match kinds[0]:
+        case "handler":
+            return _handler(body.handler)
+        case "url":
+            return _webhook(body, "secret" in written, tenant, allowed_networks)
+        case _:
+            return _lambda(body.function)
+
+
+def _handler(name: str) -> HandlerTarget:
+    if not _HANDLER.fullmatch(name):
+        raise Invalid("target.handler", f"{name!r} is no handler's name; write it as registered: billing.nightly")
+    return HandlerTarget(name)
+
+
+def _lambda(function: str) -> LambdaTarget:
+    if not (_FUNCTION.fullmatch(function) or _FUNCTION_ARN.fullmatch(function)):
+        raise Invalid("target.lambda", f"{function!r} is neither a function's name (with :alias, if any) nor its ARN")
+    return LambdaTarget(function)
+
+
+def _webhook(body: TargetBody, has_secret: bool, tenant: str, allowed_networks: tuple[str, ...]) -> WebhookTarget:
+    _check_url(body.url, allowed_networks)
+    if has_secret:
+        _check_secret(body.secret, tenant)
+    return WebhookTarget(body.url, body.secret if has_secret else None)
+
+
+def _check_url(url: str, allowed_networks: tuple[str, ...]) -> None:
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        raise Invalid("target.url", "may hold only printable ASCII without blanks; percent-encode the rest")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise Invalid("target.url", f"{url!r} is no URL: {error}") from error
+    schemes = ("https", "http") if allowed_networks else ("https",)
+    if parts.scheme not in schemes:
+        raise Invalid("target.url", f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+    if parts.username is not None or parts.password is not None:
+        raise Invalid("target.url", "must not hold a user or password; sign the request with a secret instead")
+    if parts.fragment:
+        raise Invalid("target.url", "has a fragment (#…), which is never sent; leave it out")
+    if port == 0:
+        raise Invalid("target.url", "has port 0; write 1 to 65535, or no port")
+    _check_host(parts, allowed_networks)
+
+
+def _check_host(parts: SplitResult, allowed_networks: tuple[str, ...]) -> None:
+    host = parts.hostname or ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        if len(host) > 253 or not all(map(_HOST_LABEL.fullmatch, host.removesuffix(".").split("."))):
+            raise Invalid("target.url", f"{host!r} is no host name") from None
+        return
+    allowed = any(address in ipaddress.ip_network(network, strict=False) for network in allowed_networks)
+    if not address.is_global and not allowed:
+        raise Invalid("target.url", f"{host} is a private address, which webhooks must not reach")
+
+
+def _check_secret(secret: str, tenant: str) -> None:
+    if secret.startswith(_KEY_PREFIXES):
+        raise Invalid(
+            "target.secret",
+            "looks like a key itself. Put the key into Secrets Manager and write its name here",
+        )
+    prefix = f"cronfleet/{tenant}/"
+    if not _SECRET.fullmatch(secret) or not secret.startswith(prefix) or secret == prefix or ".." in secret:
+        raise Invalid("target.secret", f"must be the name of a secret of yours: {prefix}<name>")

@@ -1,0 +1,35 @@
+"""Health: which code and zone data answer, and whether the job store does."""
+
+from dataclasses import dataclass
+
+from cronfleet.domain.zones import tzdata_version
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import NoAnswer, ScheduleStore
+from cronfleet.services.access import Caller
+from cronfleet.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the API can say about itself."""
+
+    version: str
+    tzdata: str
+    time_at: int
+    store_answers: bool
+
+
+class Health:
+    """The service behind /v1/health."""
+
+    def __init__(self, *, store: ScheduleStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def check(self, caller: Caller) -> Report:
+        """One strongly consistent read tells whether the store answers."""
+        try:
+            self._store.find_idempotency(caller.tenant.tenant_id, "health")
+        except NoAnswer:
+            return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=False)
+        return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=True)
