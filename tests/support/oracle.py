@@ -121,7 +121,7 @@ def _workday_near(target: date) -> int:
 def _weekday_matches(item: str, day: date) -> bool:
     of_day = day.isoweekday() % 7
     if item.endswith("L"):
-        return _number(item[:-1]) % 7 == of_day and (day + timedelta(days=7)).month != day.month
+        return _number(item[:-1]) % 7 == of_day and day.day + 7 > monthrange(day.year, day.month)[1]
     if "#" in item:
         wanted, _, n = item.partition("#")
         return _number(wanted) % 7 == of_day and (day.day - 1) // 7 + 1 == int(n)

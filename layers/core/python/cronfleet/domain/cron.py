@@ -135,11 +135,8 @@ def days_of_shape(rule: DayRule, length: int, first_weekday: int) -> set[int]:
     month_days |= {length - before for before in rule.from_last if before < length}
     month_days |= {_nearest_workday(day or length, length, first_weekday) for day in rule.nearest if day <= length}
     weekdays = {day for weekday in rule.weekdays for day in by_weekday[weekday]}
-    weekdays |= {
-        day
-        for weekday, n in rule.nth
-        for day in (by_weekday[weekday][n - 1 :] if n == 0 else by_weekday[weekday][n - 1 : n])
-    }
+    # LAST is 0, so that its slice begins at -1.
+    weekdays |= {day for weekday, n in rule.nth for day in by_weekday[weekday][n - 1 :][:1]}
     return month_days & weekdays if rule.both else month_days | weekdays
 
 

@@ -86,7 +86,6 @@ _HOUR = _Kind(1, "hour", 0, 23, {}, 24)
 _MONTH_DAY = _Kind(2, "day of month", 1, 31, {}, 31)
 _MONTH = _Kind(3, "month", 1, 12, {name: i for i, name in enumerate(cron_hints.MONTHS, 1)}, 12)
 _WEEKDAY = _Kind(4, "day of week", 0, 7, {name: i for i, name in enumerate(cron_hints.WEEKDAYS)}, 7)
-_KINDS: Final = (_MINUTE, _HOUR, _MONTH_DAY, _MONTH, _WEEKDAY)
 
 _ITEM: Final = re.compile(r"(?:(\*)|(\d+|[A-Z]{3})(?:-(\d+|[A-Z]{3}))?)(?:/(\d+))?", re.ASCII)
 _FROM_LAST: Final = re.compile(r"L(?:-(\d{1,2}))?", re.ASCII)
@@ -128,11 +127,11 @@ def normalise(text: object) -> str:
     trimmed = text.strip(" \t\r\n")
     if not trimmed:
         raise Invalid("cron", f"is empty; write five fields ({cron_hints.FIELDS}), such as `0 2 * * *`")
-    for at, char in enumerate("" if text.isascii() and text.isprintable() else text):
-        if not char.isascii() or (char not in " \t\r\n" and not char.isprintable()):
-            meant = cron_hints.in_ascii(text)
-            place = cron_hints.character(text, at)
-            raise Invalid("cron", f"{place} is not plain ASCII text" + (f"; {meant}" if meant else ""))
+    at = next((at for at, char in enumerate(text) if not (" " <= char <= "~" or char in "\t\r\n")), None)
+    if at is not None:
+        meant = cron_hints.in_ascii(text)
+        place = cron_hints.character(text, at)
+        raise Invalid("cron", f"{place} is not plain ASCII text" + (f"; {meant}" if meant else ""))
     if "\n" in trimmed or "\r" in trimmed:
         raise Invalid("cron", "has more than one line; each schedule has one expression of its own")
     return " ".join(trimmed.split())
