@@ -41,27 +41,25 @@ class Table:
 
 TTL_ATTRIBUTE: Final = "expires_at"
 
-# At most 20 names, which is what DynamoDB takes per index. Everything a claim needs, so that a claim costs no read. `claim_batch` is not here on purpose: only the
-# base item may say who claimed what.
+# Everything a claim needs, so that a claim costs no read; at most 20 names, which is what DynamoDB takes per index.
+# Tenant, run and attempt stand in the keys, the shard in `due_shard`. `claim_batch` is not here on purpose: only the
+# base item may say who claimed what. Neither are `pause`, `parked`, `deferred` and the like: what acts on them reads
+# the base item first.
 DUE_PROJECTION: Final = (
     "kind",
-    "tenant",
     "schedule_id",
     "tier",
     "status",
-    "shard",
     "trigger",
     "version",
     "epoch",
     "rev",
     "nominal_at",
     "policies",
+    "timeout_seconds",
     "start_at",
     "end_at",
-    "pause",
     "fire_through",
-    "run_id",
-    "attempt",
 )
 
 SCHEDULES: Final = Table(

@@ -8,7 +8,7 @@ from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.transactions import put_run
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.run import Run, RunKey
-from cronfleet.ports.job_store import Page
+from cronfleet.ports.job_store import Page, Refused
 
 
 class MemoryRuns:
@@ -25,7 +25,9 @@ class MemoryRuns:
 
     def replace_run(self, run: Run) -> Run | None:
         stored = self.state.runs.get(run.key)
-        if stored is None or stored.rev != run.rev - 1:
+        if stored is None:
+            raise Refused(0, None)
+        if stored.rev != run.rev - 1:
             return stored
         put_run(self.state, run)
         return None

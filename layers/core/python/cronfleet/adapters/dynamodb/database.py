@@ -1,0 +1,171 @@
+"""The few requests that the job store makes of DynamoDB, by one boto3 client, with errors in the port's words."""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from cronfleet.adapters.dynamodb.errors import Item, ask
+from cronfleet.adapters.dynamodb.schema import Index, Table
+from cronfleet.adapters.dynamodb.skew import Skew
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import NoAnswer
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+MAX_BATCH_GET: Final = 100
+"""Keys per BatchGetItem."""
+MAX_BATCH_GET_ROUNDS: Final = 6
+_FIRST_PAUSE_SECONDS: Final = 0.05
+
+_NAME: Final = re.compile(r"#(\w+)")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition, and what to change where it holds. Every attribute is written `#name`, every value `:name`.
+
+    DynamoDB reserves hundreds of words, `status` and `owner` among them, hence no bare names.
+    """
+
+    condition: str = ""
+    change: str = ""
+    names: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = sorted(set(_NAME.findall(f"{self.change} {self.condition}")))
+        object.__setattr__(self, "names", {f"#{name}": name for name in found})
+
+    def request(self, values: Item | None = None) -> dict[str, Any]:
+        """The request's fields for this expression with `values` (`:name` → typed value)."""
+        fields: dict[str, Any] = {}
+        if self.names:
+            fields["ExpressionAttributeNames"] = self.names
+        if self.condition:
+            fields["ConditionExpression"] = self.condition
+            fields["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+        if self.change:
+            fields["UpdateExpression"] = self.change
+        if values:
+            fields["ExpressionAttributeValues"] = values
+        return fields
+
+
+ALWAYS: Final = Expression()
+ABSENT: Final = Expression("attribute_not_exists(#pk)")
+"""The condition of every insert."""
+
+
+def number(value: int) -> Mapping[str, str]:
+    """A whole number as a typed value."""
+    return {"N": str(value)}
+
+
+def text(value: str) -> Mapping[str, str]:
+    """Text as a typed value."""
+    return {"S": value}
+
+
+class Database:
+    """One installation's tables."""
+
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:
+        self._prefix = table_prefix
+        self._client = client
+        self.clock = clock
+        self.skew = Skew(clock, client)
+
+    def name(self, table: Table) -> str:
+        """A table's name in this installation."""
+        return f"{self._prefix}-{table.name}"
+
+    def get(self, table: Table, partition: str, sort: str, *, consistent: bool = True) -> Item | None:
+        """One item, by default as it is now."""
+        answer = ask(
+            self._client.get_item,
+            TableName=self.name(table),
+            Key={"pk": text(partition), "sk": text(sort)},
+            ConsistentRead=consistent,
+        )
+        return answer.get("Item")
+
+    def put(self, table: Table, item: Item, expression: Expression = ALWAYS, values: Item | None = None) -> None:
+        """Put an item; raises `ConditionFailed`."""
+        ask(self._client.put_item, TableName=self.name(table), Item=item, **expression.request(values))
+
+    def update(
+        self,
+        table: Table,
+        partition: str,
+        sort: str,
+        expression: Expression,
+        values: Item,
+        *,
+        returning: bool = False,
+    ) -> Item:
+        """Change one item; raises `ConditionFailed`. With `returning`, the answer is the item after the change."""
+        answer = ask(
+            self._client.update_item,
+            TableName=self.name(table),
+            Key={"pk": text(partition), "sk": text(sort)},
+            ReturnValues="ALL_NEW" if returning else "NONE",
+            **expression.request(values),
+        )
+        return answer.get("Attributes", {})
+
+    def delete(self, table: Table, partition: str, sort: str, expression: Expression, values: Item) -> None:
+        """Delete one item; raises `ConditionFailed`."""
+        key = {"pk": text(partition), "sk": text(sort)}
+        ask(self._client.delete_item, TableName=self.name(table), Key=key, **expression.request(values))
+
+    def query(
+        self,
+        table: Table,
+        keys: str,
+        values: Item,
+        *,
+        limit: int,
+        index: Index | None = None,
+        start: Item | None = None,
+        forward: bool = True,
+        consistent: bool = False,
+    ) -> tuple[Sequence[Item], Item | None]:
+        """One page of at most `limit` items, and the key to go on from while there may be more."""
+        request: dict[str, Any] = {} if index is None else {"IndexName": index.name}
+        if start is not None:
+            request["ExclusiveStartKey"] = start
+        answer = ask(
+            self._client.query,
+            TableName=self.name(table),
+            KeyConditionExpression=keys,
+            ExpressionAttributeNames=Expression(keys).names,
+            ExpressionAttributeValues=values,
+            Limit=limit,
+            ScanIndexForward=forward,
+            ConsistentRead=consistent,
+            **request,
+        )
+        return answer["Items"], answer.get("LastEvaluatedKey")
+
+    def batch_get(self, table: Table, keys: Sequence[tuple[str, str]]) -> Iterator[Item]:
+        """Items by partition and sort key, eventually consistent, in no order; absent ones are left out."""
+        wanted = [{"pk": text(partition), "sk": text(sort)} for partition, sort in dict.fromkeys(keys)]
+        for start in range(0, len(wanted), MAX_BATCH_GET):
+            yield from self._batch_get(self.name(table), wanted[start : start + MAX_BATCH_GET])
+
+    def _batch_get(self, name: str, keys: Sequence[Item]) -> Iterator[Item]:
+        for turn in range(MAX_BATCH_GET_ROUNDS):
+            if turn:
+                time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
+            answer: Mapping[str, Any] = ask(self._client.batch_get_item, RequestItems={name: {"Keys": keys}})
+            yield from answer["Responses"].get(name, [])
+            keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
+            if not keys:
+                return
+        raise NoAnswer(f"{len(keys)} keys of {name} were not read in {MAX_BATCH_GET_ROUNDS} rounds")
+
+    def transact(self, actions: Sequence[Any], token: str) -> None:
+        """Do all `actions` or none; raises `Cancelled`. Sent again within ten minutes, a `token` does nothing."""
+        ask(self._client.transact_write_items, TransactItems=actions, ClientRequestToken=token)

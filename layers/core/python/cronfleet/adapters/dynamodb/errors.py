@@ -1,0 +1,97 @@
+"""What DynamoDB's errors mean: no answer, a failed condition, a cancelled transaction, or a mistake of ours."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - its own name for it
+from botocore.parsers import ResponseParserError
+
+from cronfleet.ports.job_store import NoAnswer
+
+Item: TypeAlias = Mapping[str, Any]
+"""A stored item as the client gives it: attribute name → `{type: value}`."""
+
+Request = ParamSpec("Request")
+Answer = TypeVar("Answer")
+
+CONDITION_FAILED: Final = "ConditionalCheckFailed"
+REFUSED_FOR_GOOD: Final = frozenset({"ValidationException", "ItemCollectionSizeLimitExceededException"})
+"""The request itself can never be carried out."""
+
+_NO_ANSWER: Final = frozenset(
+    {
+        "InternalServerError",
+        "InternalServerErrorException",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServiceUnavailable",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+_NO_ANSWER_IN_TRANSACTION: Final = frozenset(
+    {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", "TransactionConflict"}
+)
+_SERVER_ERROR: Final = 500
+
+
+class Damaged(ValueError):
+    """A stored item cannot be read; the message names its key and what is wrong with it."""
+
+
+class ConditionFailed(Exception):
+    """A write's condition did not hold; `item` is what is stored, `None` when nothing is."""
+
+    def __init__(self, item: Item | None) -> None:
+        super().__init__("the condition did not hold")
+        self.item = item
+
+
+class Cancelled(Exception):
+    """A transaction was cancelled by conditions; `failed` maps the place of each such write to what is stored."""
+
+    def __init__(self, failed: Mapping[int, Item | None]) -> None:
+        super().__init__(f"the conditions of writes {', '.join(map(str, failed))} did not hold")
+        self.failed = failed
+
+
+def ask(operation: Callable[Request, Answer], *args: Request.args, **request: Request.kwargs) -> Answer:
+    """The answer of a client's `operation`.
+
+    Raises `NoAnswer`, `ConditionFailed` or `Cancelled` for what their docstrings say; other errors of the client
+    (rights, a missing table, an item too large) go through as they are.
+    """
+    try:
+        return operation(*args, **request)
+    except ClientError as error:
+        raise _meaning(error) from error
+    except (ConnectionError, HTTPClientError, ResponseParserError) as error:
+        raise NoAnswer(str(error)) from error
+
+
+def _meaning(error: ClientError) -> Exception:
+    answer: Mapping[str, Any] = error.response
+    code = answer.get("Error", {}).get("Code", "")
+    if code == "ConditionalCheckFailedException":
+        return ConditionFailed(answer.get("Item"))
+    if code == "TransactionCanceledException":
+        return _meaning_of_cancelled(error, answer.get("CancellationReasons", []))
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return NoAnswer(str(error)) if code in _NO_ANSWER or status >= _SERVER_ERROR else error
+
+
+def _meaning_of_cancelled(error: ClientError, reasons: Sequence[Mapping[str, Any]]) -> Exception:
+    failed = {
+        place: reason.get("Item") or None
+        for place, reason in enumerate(reasons)
+        if reason.get("Code") == CONDITION_FAILED
+    }
+    if failed:
+        return Cancelled(failed)
+    silent = any(reason.get("Code") in _NO_ANSWER_IN_TRANSACTION for reason in reasons)
+    return NoAnswer(str(error)) if silent else error

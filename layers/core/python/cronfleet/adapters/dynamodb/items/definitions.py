@@ -1,0 +1,90 @@
+"""Definitions, as items of the table `schedules`."""
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.policies import retry_json, retry_of, timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.timers import trigger_of
+from cronfleet.adapters.dynamodb.records import DefinitionRecord, read
+from cronfleet.domain import trigger as triggers
+from cronfleet.domain.errors import CronfleetError
+from cronfleet.domain.schedule import Definition, Policies, Spec
+from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+
+
+def definition_item(definition: Definition) -> Item:
+    """A version of a schedule as an item."""
+    record = DefinitionRecord(
+        keys.schedule(definition.tenant, definition.schedule_id),
+        keys.version(definition.version),
+        version=definition.version,
+        spec=_spec_json(definition.spec),
+        author=definition.author,
+        created_at=definition.created_at,
+        reason=definition.reason,
+    )
+    return record.serialize()
+
+
+def definition_of(item: Item) -> Definition:
+    """The version in `item`; raises `Damaged`."""
+    record = read(DefinitionRecord, item)
+    try:
+        tenant, schedule_id = keys.parse_schedule(record.pk)
+        spec = _spec_of(record.spec)
+    except (CronfleetError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+    return Definition(tenant, schedule_id, record.version, spec, record.author, record.created_at, record.reason)
+
+
+def _spec_json(spec: Spec) -> dict[str, Any]:
+    policies = spec.policies
+    return {
+        "trigger": triggers.to_record(spec.trigger),
+        "target": _target_json(spec.target),
+        "owner": spec.owner,
+        "description": spec.description,
+        "payload": spec.payload,
+        "timing": timing_json(policies.misfire, policies.overlap, policies.jitter_seconds),
+        "retry": retry_json(policies.retry),
+        "timeout_seconds": policies.timeout_seconds,
+        "labels": dict(spec.labels),
+        "start_at": spec.start_at,
+        "end_at": spec.end_at,
+    }
+
+
+def _spec_of(stored: Mapping[str, Any]) -> Spec:
+    misfire, overlap, jitter_seconds = timing_of(stored["timing"])
+    return Spec(
+        trigger_of(stored["trigger"]),
+        _target_of(stored["target"]),
+        stored["owner"],
+        stored["description"],
+        stored["payload"],
+        Policies(misfire, overlap, jitter_seconds, retry_of(stored["retry"]), stored["timeout_seconds"]),
+        stored["labels"],
+        stored["start_at"],
+        stored["end_at"],
+    )
+
+
+def _target_json(target: Target) -> dict[str, Any]:
+    match target:
+        case HandlerTarget(name):
+            return {"handler": name}
+        case WebhookTarget(url, secret):
+            return {"url": url, "secret": secret}
+        case LambdaTarget(function):
+            return {"lambda": function}
+    assert_never(target)
+
+
+def _target_of(stored: Mapping[str, Any]) -> Target:
+    if "handler" in stored:
+        return HandlerTarget(stored["handler"])
+    if "url" in stored:
+        return WebhookTarget(stored["url"], stored["secret"])
+    return LambdaTarget(stored["lambda"])

@@ -1,0 +1,95 @@
+"""Ledger rows, as items of the table `runs`."""
+
+from typing import Any, Final
+
+from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
+from cronfleet.adapters.dynamodb.records import RunRecord, read
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.run import ROW_LIFE_SECONDS, Attempt, Outcome, Run, RunStatus
+
+FAILED: Final = frozenset({RunStatus.DEAD, RunStatus.REFUSED})
+"""Rows in these states stand in the index of what failed."""
+
+
+def run_item(run: Run, now: Instant) -> Item:
+    """A row written at `now` as an item."""
+    record = RunRecord(
+        keys.schedule(run.key.tenant, run.key.schedule_id),
+        keys.run(run.key),
+        status=run.status.value,
+        due_at=run.due_at,
+        tier=run.tier,
+        rev=run.rev,
+        version=run.version,
+        batch=run.batch or None,
+        claimed_at=run.claimed_at,
+        fence=run.fence,
+        attempts=[_attempt_json(attempt) for attempt in run.attempts] or None,
+        lease_until=run.lease_until,
+        retry_at=run.retry_at,
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+        lag_ms=run.lag_ms,
+        reason=reason_json(run.reason),
+        until_nominal_at=run.until_nominal_at,
+        # In a list, so that an override with null is told from no override.
+        payload=[run.payload] if run.has_payload else None,
+        failed_tenant=run.key.tenant if run.status in FAILED else None,
+        expires_at=_expiry(run, now),
+    )
+    return record.serialize()
+
+
+def _expiry(run: Run, now: Instant) -> int:
+    """Whole seconds. A row outlives whatever may still come for it: its message, its lease, its next attempt."""
+    return max(now, run.due_at, run.retry_at or 0, run.lease_until or 0) // SECOND + ROW_LIFE_SECONDS
+
+
+def run_of(item: Item) -> Run:
+    """The row in `item`; raises `Damaged`."""
+    record = read(RunRecord, item)
+    try:
+        return _run(record)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+
+
+def _run(record: RunRecord) -> Run:
+    payload: list[Any] | None = record.payload
+    return Run(
+        keys.parse_run(record.pk, record.sk),
+        RunStatus(record.status),
+        record.due_at,
+        record.tier,
+        record.rev,
+        record.version,
+        batch=record.batch or "",
+        claimed_at=record.claimed_at,
+        fence=record.fence,
+        attempts=tuple(_attempt_of(stored) for stored in record.attempts or ()),
+        lease_until=record.lease_until,
+        retry_at=record.retry_at,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        lag_ms=record.lag_ms,
+        reason=reason_of(record.reason),
+        until_nominal_at=record.until_nominal_at,
+        payload=None if payload is None else payload[0],
+        has_payload=payload is not None,
+    )
+
+
+def _attempt_json(attempt: Attempt) -> list[Any]:
+    stored = [attempt.number, attempt.fence, attempt.owner, attempt.started_at]
+    if attempt.outcome is None and attempt.finished_at is None:
+        return stored
+    ended = [*stored, attempt.finished_at, attempt.outcome and attempt.outcome.value]
+    return ended if attempt.error is None else [*ended, attempt.error]
+
+
+def _attempt_of(stored: list[Any]) -> Attempt:
+    number, fence, owner, started_at, *end = stored
+    finished_at, outcome, error = (*end, None, None, None)[:3]
+    return Attempt(number, fence, owner, started_at, finished_at, outcome and Outcome(outcome), error)

@@ -1,0 +1,192 @@
+"""Leases, batches of the dispatch log and the sweeper's books, as items of the table `shards`."""
+
+from typing import Any, Final
+
+from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.packing import pack, unpack
+from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
+from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord, read
+from cronfleet.domain.books import Books, Owed
+from cronfleet.domain.claim import (
+    Batch,
+    BatchId,
+    Claim,
+    Fire,
+    RunClaim,
+    RunTimer,
+    ScheduleClaim,
+    SkippedRange,
+    TimerKind,
+)
+from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.run import RunKey
+
+BATCH_LIFE: Final = 20 * DAY
+"""Longer than any message may live, so that the sweeper always finds what a message came from."""
+
+_SCHEDULE: Final = "s"
+_RUN: Final = "r"
+
+
+def lease_of(item: Item, shard: int) -> ShardLease:
+    """The lease in `item`; raises `Damaged`."""
+    record = read(LeaseRecord, item)
+    return ShardLease(
+        shard,
+        record.owner,
+        record.fence,
+        record.until,
+        record.slot_at,
+        open_batch=_batch_id(shard, record.open_batch),
+        last_batch=_batch_id(shard, record.last_batch),
+        last_losers=frozenset(record.last_losers or ()),
+    )
+
+
+def _batch_id(shard: int, sort: str | None) -> BatchId | None:
+    return None if sort is None else keys.parse_batch(shard, sort)
+
+
+def batch_item(batch: Batch) -> Item:
+    """A batch as an item."""
+    record = BatchRecord(
+        keys.shard(batch.batch_id.shard),
+        keys.batch(batch.batch_id),
+        previous=None if batch.previous is None else keys.batch(batch.previous),
+        previous_losers=sorted(batch.previous_losers) or None,
+        claimed_at=batch.claimed_at,
+        claims=pack([_claim_json(claim) for claim in batch.claims]),
+        expires_at=(batch.claimed_at + BATCH_LIFE) // SECOND,
+    )
+    return record.serialize()
+
+
+def batch_of(item: Item, shard: int) -> Batch:
+    """The batch in `item`; raises `Damaged`."""
+    record = read(BatchRecord, item)
+    try:
+        return Batch(
+            keys.parse_batch(shard, record.sk),
+            _batch_id(shard, record.previous),
+            record.claimed_at,
+            tuple(_claim_of(stored, shard) for stored in unpack(record.claims)),
+            frozenset(record.previous_losers or ()),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+
+
+def _claim_json(claim: Claim) -> list[Any]:
+    return _run_claim_json(claim.timer) if isinstance(claim, RunClaim) else _schedule_claim_json(claim)
+
+
+def _claim_of(stored: list[Any], shard: int) -> Claim:
+    kind, *fields = stored
+    if kind == _RUN:
+        return _run_claim_of(fields, shard)
+    if kind == _SCHEDULE:
+        return _schedule_claim_of(fields)
+    raise ValueError(f"claim of unknown kind {kind!r}")
+
+
+def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
+    """Positions, not names, and instants as distances from `nominal_at`: a batch pays for its size."""
+    base = claim.nominal_at
+    skipped = claim.skipped
+    stored = [
+        _SCHEDULE,
+        claim.tenant,
+        claim.schedule_id,
+        claim.tier,
+        claim.rev,
+        claim.epoch,
+        claim.version,
+        claim.timeout_seconds,
+        base,
+        claim.due_at - base,
+        [[fire.nominal_at - base, fire.due_at - base] for fire in claim.fires],
+        claim.following and [claim.following.nominal_at - base, claim.following.due_at - base],
+    ]
+    if skipped is None:
+        return stored
+    return [*stored, [skipped.first_at - base, skipped.last_at - base, reason_json(skipped.reason)]]
+
+
+def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
+    tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, due, fires, following, *skipped = fields
+    return ScheduleClaim(
+        tenant,
+        schedule_id,
+        tier,
+        rev,
+        epoch,
+        version,
+        timeout_seconds,
+        base,
+        base + due,
+        tuple(_fire_of(fire, base) for fire in fires),
+        _skipped_of(skipped[0], base) if skipped else None,
+        None if following is None else _fire_of(following, base),
+    )
+
+
+def _fire_of(stored: list[int], base: Instant) -> Fire:
+    nominal, due = stored
+    return Fire(base + nominal, base + due)
+
+
+def _skipped_of(stored: list[Any], base: Instant) -> SkippedRange:
+    first, last, why = stored
+    reason = reason_of(why)
+    if reason is None:
+        raise ValueError("a skipped range without a reason")
+    return SkippedRange(base + first, base + last, reason)
+
+
+def _run_claim_json(timer: RunTimer) -> list[Any]:
+    key = timer.key
+    return [
+        _RUN,
+        [key.tenant, key.schedule_id, key.epoch, key.nominal_at, key.cause],
+        timer.kind.value,
+        timer.attempt,
+        timer.due_at,
+        timer.tier,
+        timer.version,
+        timer.timeout_seconds,
+    ]
+
+
+def _run_claim_of(fields: list[Any], shard: int) -> RunClaim:
+    key, kind, attempt, due_at, tier, version, timeout_seconds = fields
+    timer = RunTimer(RunKey(*key), TimerKind(kind), attempt, due_at, tier, shard, version, timeout_seconds)
+    return RunClaim(timer)
+
+
+def books_item(books: Books) -> Item:
+    """The books as an item."""
+    record = BooksRecord(
+        keys.shard(books.shard),
+        keys.BOOKS,
+        rev=books.rev,
+        closed_through=None if books.closed_through is None else keys.batch(books.closed_through),
+        owed=pack({batch: [owed.positions, owed.resend_at, owed.resends] for batch, owed in books.open.items()}),
+    )
+    return record.serialize()
+
+
+def books_of(item: Item, shard: int) -> Books:
+    """The books in `item`; raises `Damaged`."""
+    record = read(BooksRecord, item)
+    try:
+        owed = {batch: _owed_of(stored) for batch, stored in unpack(record.owed).items()}
+        return Books(shard, record.rev, _batch_id(shard, record.closed_through), owed)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+
+
+def _owed_of(stored: list[Any]) -> Owed:
+    positions, resend_at, resends = stored
+    return Owed(tuple(positions), resend_at, resends)

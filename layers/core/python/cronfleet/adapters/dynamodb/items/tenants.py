@@ -1,0 +1,51 @@
+"""Tenants, API keys and idempotency records, as items of the table `tenants`."""
+
+from cronfleet.adapters.dynamodb import keys, records
+from cronfleet.adapters.dynamodb.errors import Item
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
+
+
+def tenant_item(tenant: Tenant) -> Item:
+    """A tenant as an item."""
+    return records.TenantRecord(keys.tenant(tenant.tenant_id), keys.TENANT, tier=tenant.tier).serialize()
+
+
+def api_key_item(key: ApiKey, now: Instant) -> Item:
+    """A key made at `now` as an item."""
+    record = records.ApiKeyRecord(
+        keys.api_key(key.key_id),
+        keys.API_KEY,
+        hash=key.digest,
+        tenant=key.tenant.tenant_id,
+        tier=key.tenant.tier,
+        created_at=now,
+    )
+    return record.serialize()
+
+
+def api_key_of(item: Item) -> ApiKey:
+    """The key in `item`; raises `Damaged`."""
+    record = records.read(records.ApiKeyRecord, item)
+    return ApiKey(record.pk.removeprefix(keys.api_key("")), record.hash, Tenant(record.tenant, record.tier))
+
+
+def idempotency_item(record: IdempotencyRecord) -> Item:
+    """A remembered answer as an item."""
+    stored = records.IdempotencyRecord(
+        keys.idempotency(record.tenant),
+        record.key,
+        request_digest=record.request_digest,
+        answer=record.answer,
+        expires_at_ms=record.expires_at,
+        expires_at=-(-record.expires_at // SECOND),
+    )
+    return stored.serialize()
+
+
+def idempotency_of(item: Item) -> IdempotencyRecord:
+    """The remembered answer in `item`; raises `Damaged`."""
+    record = records.read(records.IdempotencyRecord, item)
+    tenant = record.pk.removeprefix(keys.idempotency(""))
+    return IdempotencyRecord(tenant, record.sk, record.request_digest, record.answer, record.expires_at_ms)

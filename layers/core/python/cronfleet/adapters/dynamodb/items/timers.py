@@ -1,0 +1,182 @@
+"""Timers of schedules and of runs, as items of the table `schedules`."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
+from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, read
+from cronfleet.domain import trigger as triggers
+from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
+from cronfleet.domain.errors import CronfleetError, Invalid
+from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.schedule import Pause, Status, Timer
+from cronfleet.domain.trigger import CronTrigger, Trigger
+
+RETIRED_LIFE: Final = 20 * DAY
+"""How long a retired timer is kept, so that a batch can still recognise its own claim: as long as batches are."""
+
+MAX_WHY_CHARACTERS: Final = 300
+
+_UNREADABLE: Final = (CronfleetError, ValueError, KeyError, TypeError, AttributeError)
+
+
+def timer_item(timer: Timer) -> Item:
+    """A schedule's timer as an item."""
+    waits = timer.due_at is not None
+    record = TimerRecord(
+        keys.schedule(timer.tenant, timer.schedule_id),
+        keys.TIMER,
+        schedule_id=timer.schedule_id,
+        list_tenant=None if timer.status is Status.CANCELLED else timer.tenant,
+        tier=timer.tier,
+        shard=timer.shard,
+        due_shard=keys.due_shard(timer.shard) if waits else None,
+        status=timer.status.value,
+        trigger=triggers.to_record(timer.trigger),
+        policies=timing_json(timer.misfire, timer.overlap, timer.jitter_seconds),
+        timeout_seconds=timer.timeout_seconds,
+        version=timer.version,
+        epoch=timer.epoch,
+        epoch_since=timer.epoch_since,
+        rev=timer.rev,
+        nominal_at=timer.nominal_at,
+        due_at=timer.due_at,
+        start_at=timer.start_at,
+        end_at=timer.end_at,
+        pause=_pause_json(timer.pause),
+        parked=reason_json(timer.parked),
+        deferred=reason_json(timer.deferred),
+        fire_through=timer.fire_through,
+        claim_batch=timer.claim_batch,
+        change_id=timer.change_id or None,
+        created_at=timer.created_at,
+        updated_at=timer.updated_at,
+    )
+    return record.serialize()
+
+
+def timer_of(item: Item) -> Timer:
+    """The timer in `item`, which may come from the due index; raises `Damaged`."""
+    record = read(TimerRecord, item)
+    try:
+        return _timer(record)
+    except _UNREADABLE as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+
+
+def _timer(record: TimerRecord) -> Timer:
+    tenant, schedule_id = keys.parse_schedule(record.pk)
+    misfire, overlap, jitter_seconds = timing_of(record.policies)
+    return Timer(
+        tenant,
+        schedule_id,
+        record.tier,
+        shard=int(record.due_shard) if record.shard is None else record.shard,
+        status=Status(record.status),
+        trigger=trigger_of(record.trigger),
+        misfire=misfire,
+        overlap=overlap,
+        jitter_seconds=jitter_seconds,
+        timeout_seconds=record.timeout_seconds,
+        version=record.version,
+        epoch=record.epoch,
+        epoch_since=record.epoch_since or 0,
+        rev=record.rev,
+        nominal_at=record.nominal_at,
+        due_at=record.due_at,
+        start_at=record.start_at,
+        end_at=record.end_at,
+        pause=_pause_of(record.pause),
+        parked=reason_of(record.parked),
+        deferred=reason_of(record.deferred),
+        fire_through=record.fire_through,
+        claim_batch=record.claim_batch,
+        change_id=record.change_id or "",
+        created_at=record.created_at or 0,
+        updated_at=record.updated_at or 0,
+    )
+
+
+def trigger_of(stored: Mapping[str, Any]) -> Trigger:
+    """A stored trigger; raises `Invalid` when it cannot even be shown."""
+    try:
+        return triggers.from_record(stored)
+    except Invalid:
+        # An expression or zone that is none any more (zones leave the package): the timer is still shown and edited,
+        # and whoever asks the trigger for its next fire is told what is wrong, and parks it.
+        if isinstance(stored.get("c"), str) and isinstance(stored.get("z"), str):
+            return CronTrigger(stored["c"], stored["z"])
+        raise
+
+
+def _pause_json(pause: Pause | None) -> dict[str, Any] | None:
+    if pause is None:
+        return None
+    stored: dict[str, Any] = {"by": pause.by, "at": pause.at}
+    if pause.reason:
+        stored["reason"] = pause.reason
+    if pause.until is not None:
+        stored["until"] = pause.until
+    return stored
+
+
+def _pause_of(stored: Mapping[str, Any] | None) -> Pause | None:
+    if stored is None:
+        return None
+    return Pause(stored["by"], stored["at"], stored.get("reason", ""), stored.get("until"))
+
+
+def run_timer_item(timer: RunTimer) -> Item:
+    """A run's timer as an item. One that is claimed has left the index."""
+    retired = timer.claim_batch is not None
+    record = RunTimerRecord(
+        keys.schedule(timer.key.tenant, timer.key.schedule_id),
+        keys.run_timer(timer.key, timer.attempt),
+        kind=timer.kind.value,
+        tier=timer.tier,
+        shard=timer.shard,
+        due_shard=None if retired else keys.due_shard(timer.shard),
+        due_at=timer.due_at,
+        version=timer.version,
+        timeout_seconds=timer.timeout_seconds,
+        claim_batch=timer.claim_batch,
+        expires_at=expiry_of_retired(timer.due_at) if retired else None,
+    )
+    return record.serialize()
+
+
+def expiry_of_retired(now: Instant) -> int:
+    """When a timer that is retired at `now` may be forgotten, in whole seconds."""
+    return (now + RETIRED_LIFE) // SECOND
+
+
+def run_timer_of(item: Item) -> RunTimer:
+    """The run's timer in `item`, which may come from the due index; raises `Damaged`."""
+    record = read(RunTimerRecord, item)
+    try:
+        key, attempt = keys.parse_run_timer(record.pk, record.sk)
+        return RunTimer(
+            key,
+            TimerKind(record.kind),
+            attempt,
+            record.due_at,
+            record.tier,
+            shard=int(record.due_shard) if record.shard is None else record.shard,
+            version=record.version,
+            timeout_seconds=record.timeout_seconds,
+            claim_batch=record.claim_batch,
+        )
+    except _UNREADABLE as error:
+        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+
+
+def due_item_of(item: Item) -> DueItem:
+    """Whatever waits in the due index under `item`; what cannot be read becomes `Unreadable`, never an exception."""
+    partition, sort = item["pk"]["S"], item["sk"]["S"]
+    try:
+        return run_timer_of(item) if keys.is_run_timer(sort) else timer_of(item)
+    except Damaged as error:
+        return Unreadable(partition, sort, int(item["due_at"]["N"]), str(error)[:MAX_WHY_CHARACTERS])

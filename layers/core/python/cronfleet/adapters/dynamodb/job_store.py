@@ -1,0 +1,30 @@
+"""The job store on DynamoDB."""
+
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from botocore.config import Config
+
+from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.runs import DynamoRuns
+from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
+from cronfleet.adapters.dynamodb.shards import DynamoShards
+from cronfleet.ports.clock import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 3})
+"""A request is given up early and asked again: a dispatcher's whole tick lasts a few seconds."""
+
+
+def dynamodb_client() -> "DynamoDBClient":
+    """A client for this process's region and credentials (and `AWS_ENDPOINT_URL`, where that is set)."""
+    return boto3.client("dynamodb", config=CONFIG)
+
+
+class DynamoJobStore(DynamoSchedules, DynamoRuns, DynamoShards):
+    """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
+
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:
+        super().__init__(Database(table_prefix, client, clock))

@@ -1,0 +1,107 @@
+"""Keys: how tenants, schedules, runs and batches become partition and sort keys, and back.
+
+Ids hold neither `#` nor `~` (`domain.tenant.ID_PATTERN`), so what is joined here can be taken apart again.
+"""
+
+from typing import Final
+
+from cronfleet.domain.claim import BatchId
+from cronfleet.domain.instant import from_compact, to_compact
+from cronfleet.domain.run import RunKey
+
+TIMER: Final = "TIMER"
+GATE: Final = "GATE"
+LEASE: Final = "LEASE"
+BOOKS: Final = "BOOKS"
+API_KEY: Final = "KEY"
+TENANT: Final = "TENANT"
+
+_RUN_TIMER: Final = "RUN#"
+_BATCH: Final = "B#"
+
+
+def schedule(tenant: str, schedule_id: str) -> str:
+    """The partition of a schedule, in the tables `schedules`, `runs` and `receipts`."""
+    return f"{tenant}#{schedule_id}"
+
+
+def parse_schedule(partition: str) -> tuple[str, str]:
+    """Tenant and schedule id; raises `ValueError`."""
+    tenant, separator, schedule_id = partition.partition("#")
+    if not separator:
+        raise ValueError(f"{partition!r} is not the partition of a schedule")
+    return tenant, schedule_id
+
+
+def version(number: int) -> str:
+    """The sort key of a definition."""
+    return f"V#{number:06}"
+
+
+def run(key: RunKey) -> str:
+    """The sort key of a ledger row: rows of one schedule in the order of their nominal times."""
+    return f"{key.epoch:09}#{to_compact(key.nominal_at)}#{key.cause}"
+
+
+def parse_run(partition: str, sort: str) -> RunKey:
+    """The reverse of `schedule` and `run`; raises `ValueError`."""
+    tenant, schedule_id = parse_schedule(partition)
+    epoch, nominal, cause = sort.split("#")
+    return RunKey(tenant, schedule_id, int(epoch), from_compact(nominal), cause)
+
+
+def run_timer(key: RunKey, attempt: int) -> str:
+    """The sort key of the timer of a run's attempt."""
+    return f"{_RUN_TIMER}{run(key)}#{attempt:03}"
+
+
+def is_run_timer(sort: str) -> bool:
+    """Whether `sort` was made by `run_timer`."""
+    return sort.startswith(_RUN_TIMER)
+
+
+def parse_run_timer(partition: str, sort: str) -> tuple[RunKey, int]:
+    """The reverse of `schedule` and `run_timer`; raises `ValueError`."""
+    run_sort, _, attempt = sort.removeprefix(_RUN_TIMER).rpartition("#")
+    return parse_run(partition, run_sort), int(attempt)
+
+
+def receipt(key: RunKey, name: str) -> str:
+    """The sort key of a receipt."""
+    return f"{run(key)}#{name}"
+
+
+def shard(number: int) -> str:
+    """The partition of a shard's lease, log and books."""
+    return f"SHARD#{number}"
+
+
+def batch(batch_id: BatchId) -> str:
+    """The sort key of a batch: those of one shard sort in the order in which they were announced."""
+    return f"{_BATCH}{batch_id.fence:012}#{batch_id.number:06}"
+
+
+def parse_batch(shard_number: int, sort: str) -> BatchId:
+    """The reverse of `batch`; raises `ValueError`."""
+    fence, _, number = sort.removeprefix(_BATCH).partition("#")
+    return BatchId(shard_number, int(fence), int(number))
+
+
+def due_shard(number: int) -> str:
+    """The partition of the due index."""
+    return f"{number:02}"
+
+
+def api_key(key_id: str) -> str:
+    """The partition of an API key."""
+    return f"KEY#{key_id}"
+
+
+def tenant(tenant_id: str) -> str:
+    """The partition of a tenant."""
+    return f"TENANT#{tenant_id}"
+
+
+def idempotency(tenant_id: str) -> str:
+    """The partition of a tenant's idempotency records."""
+    return f"IDEMPOTENCY#{tenant_id}"

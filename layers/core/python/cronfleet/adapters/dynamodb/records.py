@@ -1,0 +1,294 @@
+"""The records of the job store as PynamoDB models: which attributes an item has, their types, and which it may lack.
+
+Models serialise and check; requests go through the one boto3 client, because PynamoDB 6.1 cannot return the stored
+item of a failed update. `items/` turns domain values into records and back.
+"""
+
+import json
+from typing import Any, TypeVar
+
+from pynamodb.attributes import Attribute, BinaryAttribute, UnicodeAttribute
+from pynamodb.constants import NUMBER, STRING
+from pynamodb.exceptions import AttributeDeserializationError
+from pynamodb.models import Model
+
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.dynamodb.errors import Damaged, Item
+
+
+class WholeAttribute(Attribute[int]):
+    """A whole number: versions, counters, and instants in milliseconds."""
+
+    attr_type = NUMBER
+
+    def serialize(self, value: int) -> str:
+        return str(int(value))
+
+    def deserialize(self, value: str) -> int:
+        return int(value)
+
+
+class JsonAttribute(Attribute[Any]):
+    """Any JSON as compact text, which a person can read in the console and a float survives."""
+
+    attr_type = STRING
+
+    def serialize(self, value: Any) -> str:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            # JSON may name half of a surrogate pair, which no encoding can carry; its escape can be.
+            return json.dumps(value, separators=(",", ":"))
+        return text
+
+    def deserialize(self, value: str) -> Any:
+        return json.loads(value)
+
+
+class TimerRecord(Model):
+    """A schedule's hot item. Every claim pays for its size: it stays under 1 KB.
+
+    `due_shard` is there while it waits, `list_tenant` while it is no tombstone.
+    """
+
+    class Meta:
+        table_name = schema.SCHEDULES.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    schedule_id = UnicodeAttribute()
+    list_tenant = UnicodeAttribute(null=True)
+    tier = UnicodeAttribute()
+    shard = WholeAttribute(null=True)
+    due_shard = UnicodeAttribute(null=True)
+    status = UnicodeAttribute()
+    trigger = JsonAttribute()
+    policies = JsonAttribute()
+    timeout_seconds = WholeAttribute()
+    version = WholeAttribute()
+    epoch = WholeAttribute()
+    epoch_since = WholeAttribute(null=True)
+    rev = WholeAttribute()
+    nominal_at = WholeAttribute(null=True)
+    due_at = WholeAttribute(null=True)
+    start_at = WholeAttribute(null=True)
+    end_at = WholeAttribute(null=True)
+    pause = JsonAttribute(null=True)
+    parked = JsonAttribute(null=True)
+    deferred = JsonAttribute(null=True)
+    fire_through = WholeAttribute(null=True)
+    claim_batch = UnicodeAttribute(null=True)
+    change_id = UnicodeAttribute(null=True)
+    created_at = WholeAttribute(null=True)
+    updated_at = WholeAttribute(null=True)
+
+
+class RunTimerRecord(Model):
+    """The timer of a run's attempt; run and attempt stand in its key. Retired, it expires."""
+
+    class Meta:
+        table_name = schema.SCHEDULES.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    kind = UnicodeAttribute()
+    tier = UnicodeAttribute()
+    shard = WholeAttribute(null=True)
+    due_shard = UnicodeAttribute(null=True)
+    due_at = WholeAttribute()
+    version = WholeAttribute()
+    timeout_seconds = WholeAttribute()
+    claim_batch = UnicodeAttribute(null=True)
+    expires_at = WholeAttribute(null=True)
+
+
+class DefinitionRecord(Model):
+    """One immutable version of a schedule."""
+
+    class Meta:
+        table_name = schema.SCHEDULES.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    version = WholeAttribute()
+    spec = JsonAttribute()
+    author = UnicodeAttribute()
+    created_at = WholeAttribute()
+    reason = UnicodeAttribute()
+
+
+class GateRecord(Model):
+    """The overlap gate of a schedule: which run holds it."""
+
+    class Meta:
+        table_name = schema.SCHEDULES.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    holder = UnicodeAttribute()
+
+
+class RunRecord(Model):
+    """A row of the ledger; the run's identity stands in its key. Ordinarily under 1 KB."""
+
+    class Meta:
+        table_name = schema.RUNS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    status = UnicodeAttribute()
+    due_at = WholeAttribute()
+    tier = UnicodeAttribute()
+    rev = WholeAttribute()
+    version = WholeAttribute()
+    batch = UnicodeAttribute(null=True)
+    claimed_at = WholeAttribute(null=True)
+    fence = WholeAttribute()
+    attempts = JsonAttribute(null=True)
+    lease_until = WholeAttribute(null=True)
+    retry_at = WholeAttribute(null=True)
+    started_at = WholeAttribute(null=True)
+    finished_at = WholeAttribute(null=True)
+    lag_ms = WholeAttribute(null=True)
+    reason = JsonAttribute(null=True)
+    until_nominal_at = WholeAttribute(null=True)
+    payload = JsonAttribute(null=True)
+    failed_tenant = UnicodeAttribute(null=True)
+    expires_at = WholeAttribute()
+
+
+class LeaseRecord(Model):
+    """The lease of a shard. Batches are kept as sort keys of the log, so that conditions can compare them."""
+
+    class Meta:
+        table_name = schema.SHARDS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    owner = UnicodeAttribute()
+    fence = WholeAttribute()
+    until = WholeAttribute()
+    slot_at = WholeAttribute()
+    open_batch = UnicodeAttribute(null=True)
+    last_batch = UnicodeAttribute(null=True)
+    last_losers = JsonAttribute(null=True)
+
+
+class BatchRecord(Model):
+    """A batch of the dispatch log; `claims` is packed, because every batch pays for its size."""
+
+    class Meta:
+        table_name = schema.SHARDS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    previous = UnicodeAttribute(null=True)
+    previous_losers = JsonAttribute(null=True)
+    claimed_at = WholeAttribute()
+    claims = BinaryAttribute(legacy_encoding=False)
+    expires_at = WholeAttribute()
+
+
+class BooksRecord(Model):
+    """How far the sweeper has closed a shard's books; `owed` is packed."""
+
+    class Meta:
+        table_name = schema.SHARDS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute()
+    closed_through = UnicodeAttribute(null=True)
+    owed = BinaryAttribute(legacy_encoding=False)
+
+
+class AuditRecord(Model):
+    """One accepted change."""
+
+    class Meta:
+        table_name = schema.AUDIT.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    at = WholeAttribute()
+    actor = UnicodeAttribute()
+    action = UnicodeAttribute()
+    schedule_id = UnicodeAttribute()
+    request_id = UnicodeAttribute()
+    before = JsonAttribute(null=True)
+    after = JsonAttribute(null=True)
+    reason = UnicodeAttribute()
+
+
+class TenantRecord(Model):
+    """A customer of the installation."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    tier = UnicodeAttribute()
+
+
+class ApiKeyRecord(Model):
+    """An API key, by the digest of it."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    hash = UnicodeAttribute()
+    tenant = UnicodeAttribute()
+    tier = UnicodeAttribute()
+    created_at = WholeAttribute(null=True)
+
+
+class IdempotencyRecord(Model):
+    """What a POST answered; `expires_at_ms` judges, `expires_at` (whole seconds) lets the table forget."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    request_digest = UnicodeAttribute()
+    answer = JsonAttribute()
+    expires_at_ms = WholeAttribute()
+    expires_at = WholeAttribute()
+
+
+class ReceiptRecord(Model):
+    """An effect that was done once. `call` tells the call that recorded it from its repeats."""
+
+    class Meta:
+        table_name = schema.RECEIPTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    fence = WholeAttribute()
+    call = UnicodeAttribute()
+    value = JsonAttribute()
+    recorded_at = WholeAttribute()
+    expires_at = WholeAttribute()
+
+
+Record = TypeVar("Record", bound=Model)
+
+
+def read(model: type[Record], item: Item) -> Record:
+    """`item` as a record; raises `Damaged` when an attribute is missing or of the wrong type."""
+    try:
+        record = model.from_raw_data(dict(item))
+    except (AttributeDeserializationError, ValueError, TypeError) as error:
+        raise Damaged(f"{_name(item)}: {error}") from error
+    missing = [name for name, one in model.get_attributes().items() if not one.null and getattr(record, name) is None]
+    if missing:
+        raise Damaged(f"{_name(item)}: {', '.join(missing)} missing")
+    return record
+
+
+def _name(item: Item) -> str:
+    return " / ".join(str(item.get(key, {}).get("S")) for key in ("pk", "sk"))

@@ -1,0 +1,203 @@
+"""`ShardStore` on DynamoDB."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cronfleet.adapters.dynamodb import cursors, keys, schema
+from cronfleet.adapters.dynamodb.claims import claim_one
+from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
+from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
+from cronfleet.adapters.dynamodb.items.reasons import reason_json
+from cronfleet.adapters.dynamodb.items.shards import batch_item, batch_of, books_item, books_of, lease_of
+from cronfleet.adapters.dynamodb.items.timers import due_item_of
+from cronfleet.adapters.dynamodb.records import JsonAttribute
+from cronfleet.adapters.dynamodb.transactions import timer_condition
+from cronfleet.domain.books import Books
+from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, Unreadable
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.ports.job_store import Page
+
+MAX_BATCH_PAGES: Final = 20
+"""Pages of the dispatch log that one reading of it takes: each is up to 1 MB, which is some 200 full batches."""
+
+_DUE: Final = schema.SCHEDULES.indexes[0]
+_JSON: Final = JsonAttribute()
+
+_TAKE: Final = Expression(
+    "(attribute_not_exists(#slot_at) OR #slot_at < :slot_at) AND (attribute_not_exists(#until) OR #until <= :now)",
+    "SET #owner = :owner, #until = :until, #slot_at = :slot_at ADD #fence :one",
+)
+_MINE: Final = "#owner = :owner AND #fence = :fence"
+_ANNOUNCE: Final = Expression(
+    # Batches of the log compare as text: a late copy of an older announcement changes nothing.
+    f"{_MINE} AND (attribute_not_exists(#last_batch) OR #last_batch <= :batch)",
+    "SET #open_batch = :batch, #last_batch = :batch, #until = :until REMOVE #last_losers",
+)
+_RELEASE: Final = Expression(_MINE, "SET #until = :never REMOVE #open_batch, #last_losers")
+_RELEASE_WITH_LOSERS: Final = Expression(_MINE, "SET #until = :never, #last_losers = :losers REMOVE #open_batch")
+_DEFER: Final = "SET #due_at = :due_at, #deferred = :reason, #rev = :next_rev"
+_DROP: Final = Expression(
+    "#due_at = :due_at AND attribute_exists(#due_shard)",
+    "SET #status = :parked, #parked = :reason REMOVE #due_shard, #due_at",
+)
+_SAME_BOOKS: Final = Expression("#rev = :rev")
+
+
+class DynamoShards:
+    """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def skew_ms(self) -> int | None:
+        return self._database.skew.skew_ms
+
+    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
+        values = {
+            ":slot_at": number(slot_at),
+            ":owner": text(owner),
+            ":until": number(until),
+            ":now": number(now),
+            ":one": number(1),
+        }
+        place = (schema.SHARDS, keys.shard(shard), keys.LEASE)
+        try:
+            return lease_of(self._database.update(*place, _TAKE, values, returning=True), shard)
+        except ConditionFailed as failed:
+            held = None if failed.item is None else lease_of(failed.item, shard)
+        # One's own lease under a taking that was refused: it was taken before, and that reply was lost.
+        return held if held is not None and (held.owner, held.slot_at) == (owner, slot_at) else None
+
+    def get_lease(self, shard: int) -> ShardLease | None:
+        item = self._database.get(schema.SHARDS, keys.shard(shard), keys.LEASE)
+        return None if item is None else lease_of(item, shard)
+
+    def put_batch(self, batch: Batch) -> None:
+        try:
+            self._database.put(schema.SHARDS, batch_item(batch), ABSENT)
+        except ConditionFailed:
+            return  # Its id is its owner's alone, so it is the same batch, and the first reply was lost.
+
+    def get_batch(self, batch_id: BatchId) -> Batch | None:
+        item = self._database.get(schema.SHARDS, keys.shard(batch_id.shard), keys.batch(batch_id))
+        return None if item is None else batch_of(item, batch_id.shard)
+
+    def announce(self, lease: ShardLease, batch_id: BatchId, until: Instant) -> bool:
+        values = {":batch": text(keys.batch(batch_id)), ":until": number(until)}
+        return self._under_lease(lease, _ANNOUNCE, values)
+
+    def release(self, lease: ShardLease, losers: frozenset[int]) -> bool:
+        values = {":never": number(0)}
+        if not losers:
+            return self._under_lease(lease, _RELEASE, values)
+        values[":losers"] = text(_JSON.serialize(sorted(losers)))
+        return self._under_lease(lease, _RELEASE_WITH_LOSERS, values)
+
+    def _under_lease(self, lease: ShardLease, expression: Expression, values: Item) -> bool:
+        mine = {":owner": text(lease.owner), ":fence": number(lease.fence)}
+        return self._changed(schema.SHARDS, (keys.shard(lease.shard), keys.LEASE), expression, {**mine, **values})
+
+    def _changed(self, table: schema.Table, key: tuple[str, str], expression: Expression, values: Item) -> bool:
+        try:
+            self._database.update(table, *key, expression, values)
+        except ConditionFailed:
+            return False
+        return True
+
+    def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
+        items, last = self._database.query(
+            schema.SCHEDULES,
+            "#due_shard = :shard AND #due_at <= :until",
+            {":shard": text(keys.due_shard(shard)), ":until": number(until)},
+            limit=limit,
+            index=_DUE,
+            start=None if cursor is None else _due_start(shard, cursor),
+        )
+        more = None if last is None else cursors.encode([last["due_at"]["N"], last["pk"]["S"], last["sk"]["S"]])
+        return Page([due_item_of(item) for item in items], more)
+
+    def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
+        return [self.claim_one(batch_id, claim) for claim in claims]
+
+    def claim_one(self, batch_id: BatchId, claim: Claim) -> ClaimOutcome:
+        """One claim on its own condition."""
+        return claim_one(self._database, batch_id, claim)
+
+    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
+        condition, values = timer_condition(timer.rev, timer.nominal_at)
+        change = {
+            ":due_at": number(due_at),
+            ":reason": text(_JSON.serialize(reason_json(reason))),
+            ":next_rev": number(timer.rev + 1),
+        }
+        key = (keys.schedule(timer.tenant, timer.schedule_id), keys.TIMER)
+        try:
+            self._database.update(schema.SCHEDULES, *key, Expression(condition, _DEFER), {**values, **change})
+        except ConditionFailed as failed:
+            return failed.item is not None and _is_deferred(failed.item, timer, due_at)
+        return True
+
+    def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
+        values = {
+            ":due_at": number(item.due_at),
+            ":parked": text(Status.PARKED.value),
+            ":reason": text(_JSON.serialize(reason_json(reason))),
+        }
+        return self._changed(schema.SCHEDULES, (item.partition, item.sort), _DROP, values)
+
+    def batches(self, shard: int, after: BatchId | None, through: BatchId, limit: int) -> Sequence[Batch]:
+        first = BatchId(shard, 0, 0) if after is None else BatchId(shard, after.fence, after.number + 1)
+        if first.order > through.order:
+            return []
+        values = {
+            ":pk": text(keys.shard(shard)),
+            ":first": text(keys.batch(first)),
+            ":last": text(keys.batch(through)),
+        }
+        found: list[Batch] = []
+        start: Item | None = None
+        for _ in range(MAX_BATCH_PAGES):
+            items, start = self._database.query(
+                schema.SHARDS,
+                "#pk = :pk AND #sk BETWEEN :first AND :last",
+                values,
+                limit=limit - len(found),
+                start=start,
+                consistent=True,
+            )
+            found.extend(batch_of(item, shard) for item in items)
+            if start is None or len(found) >= limit:
+                break
+        return found
+
+    def get_books(self, shard: int) -> Books:
+        item = self._database.get(schema.SHARDS, keys.shard(shard), keys.BOOKS)
+        return Books(shard) if item is None else books_of(item, shard)
+
+    def put_books(self, books: Books) -> bool:
+        expression = ABSENT if books.rev == 1 else _SAME_BOOKS
+        values = None if books.rev == 1 else {":rev": number(books.rev - 1)}
+        try:
+            self._database.put(schema.SHARDS, books_item(books), expression, values)
+        except ConditionFailed as failed:
+            return failed.item is not None and books_of(failed.item, books.shard) == books
+        return True
+
+
+def _due_start(shard: int, cursor: str) -> Item:
+    due_at, partition, sort = cursors.decode(cursor, 3)
+    return {
+        "due_shard": text(keys.due_shard(shard)),
+        "due_at": {"N": due_at},
+        "pk": text(partition),
+        "sk": text(sort),
+    }
+
+
+def _is_deferred(item: Item, timer: Timer, due_at: Instant) -> bool:
+    """Whether the stored item is what this very deferral makes of `timer`: then its first reply was lost."""
+    stored = tuple(item.get(name, {}).get("N") for name in ("rev", "nominal_at", "due_at"))
+    return stored == (str(timer.rev + 1), str(timer.nominal_at), str(due_at))

@@ -1,0 +1,121 @@
+"""Transactions: the writes of the port as actions of one TransactWriteItems."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, assert_never
+
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number
+from cronfleet.adapters.dynamodb.errors import Cancelled, Item
+from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
+from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
+from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
+from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
+from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
+from cronfleet.domain.instant import Instant
+from cronfleet.ports.job_store import (
+    CreateTimer,
+    InsertAudit,
+    InsertDefinition,
+    InsertIdempotency,
+    InsertRun,
+    InsertRunTimer,
+    Refused,
+    ReplaceRun,
+    UpdateTimer,
+    Write,
+)
+from cronfleet.ports.own_writes import proves_commit
+
+MAX_WRITES: Final = 100
+"""Actions per TransactWriteItems."""
+_TOKEN_BYTES: Final = 16
+
+SAME_FIRE: Final = "#rev = :rev AND #nominal_at = :nominal_at"
+"""The condition of every write to a timer but a claim …"""
+SAME_REST: Final = "#rev = :rev AND attribute_not_exists(#nominal_at)"
+"""… and its form for a timer that waited for nothing when it was read."""
+
+_SAME_FIRE: Final = Expression(SAME_FIRE)
+_SAME_REST: Final = Expression(SAME_REST)
+SAME_REV: Final = Expression("#rev = :rev")
+# A retired timer makes room: an attempt that was put off comes again under its number.
+_NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
+_NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= :now")
+
+
+def commit(database: Database, writes: Sequence[Write]) -> None:
+    """Do all writes or none; see `ScheduleStore.commit`."""
+    if len(writes) > MAX_WRITES:
+        raise ValueError(f"{len(writes)} writes in one transaction: DynamoDB takes {MAX_WRITES}")
+    now = database.clock.now()
+    actions = [{"Put": _put(database, write, now)} for write in writes]
+    try:
+        database.transact(actions, _token(actions))
+    except Cancelled as cancelled:
+        stored = {place: _stored(writes[place], item) for place, item in cancelled.failed.items()}
+        if any(proves_commit(writes[place], value) for place, value in stored.items()):
+            return
+        first = min(stored)
+        raise Refused(first, stored[first]) from None
+
+
+def _token(actions: Sequence[Mapping[str, Any]]) -> str:
+    """The same for the same transaction, so that DynamoDB knows a repeat whose first reply was lost."""
+    content = json.dumps(actions, sort_keys=True, default=str).encode()
+    return hashlib.blake2b(content, digest_size=_TOKEN_BYTES).hexdigest()
+
+
+def timer_condition(rev: int, nominal_at: Instant | None) -> tuple[str, Item]:
+    """The condition of every write to a timer but a claim, with its values."""
+    if nominal_at is None:
+        return SAME_REST, {":rev": number(rev)}
+    return SAME_FIRE, {":rev": number(rev), ":nominal_at": number(nominal_at)}
+
+
+def _put(database: Database, write: Write, now: Instant) -> dict[str, Any]:
+    table, item, expression, values = _parts(write, now)
+    return {"TableName": database.name(table), "Item": item, **expression.request(values)}
+
+
+def _parts(write: Write, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
+    match write:
+        case CreateTimer(timer):
+            return schema.SCHEDULES, timer_item(timer), ABSENT, None
+        case UpdateTimer(timer, before):
+            _, values = timer_condition(before.rev, before.nominal_at)
+            expression = _SAME_REST if before.nominal_at is None else _SAME_FIRE
+            return schema.SCHEDULES, timer_item(timer), expression, values
+        case InsertDefinition(definition):
+            return schema.SCHEDULES, definition_item(definition), ABSENT, None
+        case InsertRun(run):
+            return schema.RUNS, run_item(run, now), ABSENT, None
+        case ReplaceRun(run):
+            return schema.RUNS, run_item(run, now), SAME_REV, {":rev": number(run.rev - 1)}
+        case InsertRunTimer(timer):
+            return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
+        case InsertAudit(entry):
+            return schema.AUDIT, audit_item(entry), ABSENT, None
+        case InsertIdempotency(record):
+            return schema.TENANTS, idempotency_item(record), _NONE_LIVES, {":now": number(now)}
+    assert_never(write)
+
+
+def _stored(write: Write, item: Item | None) -> Any:
+    if item is None:
+        return None
+    match write:
+        case CreateTimer() | UpdateTimer():
+            return timer_of(item)
+        case InsertDefinition():
+            return definition_of(item)
+        case InsertRun() | ReplaceRun():
+            return run_of(item)
+        case InsertRunTimer():
+            return run_timer_of(item)
+        case InsertAudit():
+            return audit_of(item)
+        case InsertIdempotency():
+            return idempotency_of(item)
+    assert_never(write)

@@ -1,0 +1,43 @@
+"""`RunQueue` on SQS: one standard queue per tier, fair between tenants by message group."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from botocore.config import Config
+
+from cronfleet.adapters.sqs.messages import encode_run
+from cronfleet.adapters.sqs.sending import Entry, send_all
+from cronfleet.ports.queues import DelayedMessage
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+
+CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 3})
+"""A request is given up early: what was not sent is sent again by whoever asked."""
+
+
+def sqs_client() -> "SQSClient":
+    """A client for this process's region and credentials (and `AWS_ENDPOINT_URL`, where that is set)."""
+    return boto3.client("sqs", config=CONFIG)
+
+
+class SqsRunQueue:
+    """The run queues; `urls` maps each tier to its queue."""
+
+    def __init__(self, client: "SQSClient", urls: Mapping[str, str]) -> None:
+        self._client = client
+        self._urls = urls
+
+    def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
+        """See `RunQueue.send`."""
+        by_tier: defaultdict[str, list[DelayedMessage]] = defaultdict(list)
+        for one in messages:
+            by_tier[one.message.tier].append(one)
+        unsent: list[DelayedMessage] = []
+        for tier, ours in by_tier.items():
+            entries = [Entry(encode_run(one.message), one.delay_seconds, one.message.key.tenant) for one in ours]
+            unsent += [ours[place] for place in send_all(self._client, self._urls[tier], entries)]
+        return unsent
