@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler import Response
 from cronfleet.domain.errors import Conflict, Contended, CronfleetError, Exists, Invalid, KeyReused, NotFound, Stale
 
 from .reading import NotJson, TooLarge, dotted, kind_of
+from .schemas import ID, ID_IN_WORDS
 
 PROBLEM_JSON: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
@@ -72,7 +73,7 @@ def invalid(errors: Iterable[FieldError]) -> Problem:
 
 def not_found(path: str) -> Problem:
     """No route has this path: 404."""
-    return Problem(404, "not-found", "There is no such thing", f"there is nothing at {path}; see /docs")
+    return _one(404, "not-found", "There is no such thing", "path", f"there is nothing at {path}; see /docs")
 
 
 def method_not_allowed(method: str, path: str, allowed: Iterable[str]) -> Problem:
@@ -192,6 +193,8 @@ def _reason(error: Mapping[str, Any], names: tuple[str, ...], where: str, known:
         return _unknown(names, known)
     if kind == "string_too_short":
         return "is empty; write something"
+    if kind == "string_pattern_mismatch" and error["ctx"]["pattern"] == ID:
+        return f"{_shown(error)} is no id: write {ID_IN_WORDS}"
     if kind in _BOUNDS:
         bound, sentence = _BOUNDS[kind]
         return sentence.format(error["ctx"][bound], shown=_shown(error))

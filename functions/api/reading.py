@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from cronfleet.domain.errors import Invalid
 
@@ -41,6 +42,7 @@ class _Duplicated(dict[str, Any]):
 
 def read(event: Mapping[str, Any]) -> Event:
     """`event` with a checked body. Raises `Invalid`, `TooLarge` or `NotJson`."""
+    _check_query(event.get("rawQueryString", ""))
     method = event["requestContext"]["http"]["method"].upper()
     content = _content(event) if method in _METHODS_WITH_BODY else b""
     sound: Event = {**event, "body": None, "isBase64Encoded": False}
@@ -51,6 +53,13 @@ def read(event: Mapping[str, Any]) -> Event:
     _check(parse(text))
     # Powertools knows no merge patch; by now both are checked JSON.
     return {**sound, "body": text, "headers": {**event.get("headers", {}), "content-type": JSON}}
+
+
+def _check_query(query: str) -> None:
+    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
+    for name in names:
+        if names.count(name) > 1:
+            raise Invalid(dotted((name,)), "is given twice; give each parameter once")
 
 
 def _content(event: Mapping[str, Any]) -> bytes:

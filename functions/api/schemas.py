@@ -18,6 +18,7 @@ MAX_JITTER_SECONDS: Final = 86_400
 MAX_GRACE_SECONDS: Final = 30 * 86_400
 MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
+ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 ID: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 Reason = Annotated[str, Field(max_length=500, description="Why; kept in the audit log.")]
@@ -92,9 +93,7 @@ class PoliciesBody(Strict):
 class ScheduleBody(Strict):
     """A schedule as its caller writes it."""
 
-    id: Annotated[
-        str | None, Field(pattern=ID, description="1 to 64 letters, digits, dots, dashes and underscores.")
-    ] = None
+    id: Annotated[str | None, Field(pattern=ID, description=f"{ID_IN_WORDS}.")] = None
     description: Annotated[str, Field(max_length=2_000)] = ""
     owner: Annotated[str, Field(max_length=128)] = ""
     trigger: TriggerBody

@@ -18,7 +18,9 @@ class Api(Function):
     """The function, and the right to change schedules. It may send to no queue: the dispatcher does that."""
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
-        super().__init__(scope, construct_id, config, code, Part("api", SIZE))
+        # The API refuses what the worker would not call; the worker, which resolves the name, decides.
+        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
+        super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=("by_tenant",))
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         job_store.grant(self.role, schema.AUDIT, APPEND)
