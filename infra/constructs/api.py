@@ -4,6 +4,7 @@ from typing import Final
 
 from constructs import Construct
 
+from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
