@@ -53,23 +53,26 @@ def key_of(folder: Folder) -> str:
 def put_tenant(aws: Aws, tenants_table: str, key: str) -> None:
     """Enter the tenant and the hash of its key, as an operator of an installation would."""
     key_id = key.split("_")[1]
-    common = {"tenant": TENANT, "tier": TIER}
     hashed = hashlib.sha256(key.encode()).hexdigest()
-    items = (
-        {"pk": f"TENANT#{TENANT}", "sk": "TENANT", **common},
-        {"pk": f"KEY#{key_id}", "sk": "KEY", "hash": hashed, **common},
+    items: tuple[dict[str, dict[str, str]], ...] = (
+        {"pk": {"S": f"TENANT#{TENANT}"}, "sk": {"S": "TENANT"}, "tier": {"S": TIER}},
+        {
+            "pk": {"S": f"KEY#{key_id}"},
+            "sk": {"S": "KEY"},
+            "hash": {"S": hashed},
+            "tenant": {"S": TENANT},
+            "tier": {"S": TIER},
+            "created_at": {"N": str(time.time_ns() // 1_000_000)},
+        },
     )
-    now = str(time.time_ns() // 1_000_000)
     for item in items:
-        texts = {name: {"S": value} for name, value in item.items()}
-        aws.client("dynamodb").put_item(TableName=tenants_table, Item={**texts, "created_at": {"N": now}})
+        aws.client("dynamodb").put_item(TableName=tenants_table, Item=item)
 
 
-def register(api: Api) -> list[str]:
-    """Create or replace the demo schedules; the answer names them."""
+def register(api: Api) -> None:
+    """Create or replace the demo schedules."""
     for schedule_id, definition in schedules(datetime.now(UTC)).items():
         api.call("PUT", f"/v1/schedules/{schedule_id}", definition)
-    return list(schedules(datetime.now(UTC)))
 
 
 def schedules(now: datetime) -> dict[str, dict[str, Any]]:
@@ -80,24 +83,25 @@ def schedules(now: datetime) -> dict[str, dict[str, Any]]:
             "description": "Every night at two in India, spread over a minute so that not all invoices start at once",
             "trigger": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
             "target": {"handler": "billing.nightly"},
-            "payload": {"region": "IN"},
+            "payload": {"accounts": ["mumbai", "pune"]},
             "policies": {"jitter_seconds": 60, "misfire": {"policy": "fire_once", "grace_seconds": 3600}},
             "labels": {"team": "billing"},
         },
         "every-ten-seconds": {
             "description": "A short interval: watch its lag",
             "trigger": {"every": "10s"},
-            "target": {"handler": "samples.hello"},
+            "target": {"handler": "demo.heartbeat"},
         },
         "fails-and-retries": {
-            "description": "Fails each time: three attempts, then a dead letter with every attempt's reason",
+            "description": "Fails twice and then succeeds, each attempt with its reason in the history",
             "trigger": {"every": "60s"},
-            "target": {"handler": "samples.fails"},
+            "target": {"handler": "demo.flaky"},
+            "payload": {"failures": 2},
             "policies": {"retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 5}}},
         },
         "once-in-a-minute": {
             "description": "One instant, a minute after the stack was started",
             "trigger": {"at": in_a_minute.isoformat().replace("+00:00", "Z")},
-            "target": {"handler": "samples.hello"},
+            "target": {"handler": "demo.heartbeat"},
         },
     }

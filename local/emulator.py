@@ -97,7 +97,7 @@ def launch(folder: Folder) -> Emulator:
     """Start the emulator on the folder's state and wait until it answers."""
     shutil.rmtree(folder.emulator_temporary, ignore_errors=True)
     folder.emulator_temporary.mkdir()
-    port = _port(folder)
+    port = claim_port(folder)
     process = start(
         [str(python()), "-m", "ministack"],
         environment=_environment(folder, port),
@@ -151,8 +151,8 @@ def _environment(folder: Folder, port: int) -> dict[str, str]:
     }
 
 
-def _port(folder: Folder) -> int:
-    """The folder's port, or a new free one, with the state on disk moved to it."""
+def claim_port(folder: Folder) -> int:
+    """The folder's port; a new free one, with the state on disk moved to it, where another program took that."""
     old = int(folder.emulator_port.read_text()) if folder.emulator_port.exists() else None
     if old is not None and is_free(old):
         return old

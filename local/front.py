@@ -165,6 +165,8 @@ class Exchange(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the standard library refuses (no HTTP, lines too long), in the form of every other problem."""
         self.close_connection = True
+        # What is not HTTP is taken for version 0.9, whose answers have no status line.
+        self.request_version = self.protocol_version
         self._problem(HTTPStatus(code), message or explain or HTTPStatus(code).description)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the standard library

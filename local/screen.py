@@ -64,7 +64,7 @@ class Screen:
 def _invitation(url: str, key: str) -> list[str]:
     bearer = f"-H 'Authorization: Bearer {key}'"
     put = f"curl -sS -X PUT {url}/v1/schedules/my-first {bearer}"
-    body = escape('{"trigger":{"every":"5s"},"target":{"handler":"samples.hello"}}')
+    body = escape('{"trigger":{"every":"5s"},"target":{"handler":"demo.heartbeat"}}')
     return [
         "",
         f"[bold]Cronfleet is ready at[/] [bold cyan]{url}[/]   [dim]documentation: {url}/docs[/]",
@@ -90,7 +90,7 @@ def _attempt_line(finished: dict[str, Any]) -> str:
         f"lag {_seconds(finished.get('lag_seconds'))}",
         f"attempt {finished.get('attempt', '?')}",
     ]
-    why = finished.get("error") or finished.get("message") if outcome != "succeeded" else None
+    why = finished.get("error") or finished.get("reason") if outcome != "succeeded" else None
     return "  ".join([*parts, f"[dim]{escape(str(why))[:120]}[/]"] if why else parts)
 
 

@@ -1,0 +1,135 @@
+"""What the start decides without an emulator: options, ports, the demo, whether the deployment is the same."""
+
+import json
+import re
+import socket
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from local import demo, deployment, emulator, surroundings
+from local.errors import StackError
+from local.folder import Folder
+from local.gateway import Gateway
+from local.options import DEFAULT_PORT, parse
+from local.steps import Command, run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = Folder(tmp_path / "state")
+    folder.make()
+    return folder
+
+
+def test_without_arguments_the_stack_is_at_the_documented_address(monkeypatch):
+    monkeypatch.delenv("CRONFLEET_PORT", raising=False)
+    options = parse([])
+    assert (options.port, options.demo, options.quiet, options.fresh) == (DEFAULT_PORT, True, False, False)
+
+
+def test_the_port_can_come_from_the_environment_and_an_argument_wins(monkeypatch):
+    monkeypatch.setenv("CRONFLEET_PORT", "9001")
+    assert parse([]).port == 9001
+    assert parse(["--port", "9002"]).port == 9002
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http", ""])
+def test_a_port_that_is_none_is_refused_with_a_sentence(monkeypatch, capsys, port):
+    monkeypatch.setenv("CRONFLEET_PORT", port)
+    with pytest.raises(SystemExit) as refused:
+        parse([])
+    assert refused.value.code == 2
+    assert "is not a port: write a number from 0 to 65535" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_line_that_names_the_way_out(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StackError, match=rf"port {port} cannot be used .*CRONFLEET_PORT=\d+ make run"):
+            Gateway(folder, port)
+
+
+def test_nothing_listens_beyond_this_machine(folder):
+    gateway = Gateway(folder, 0)
+    assert gateway.url == f"http://127.0.0.1:{gateway.port}"
+
+
+def test_the_emulator_keeps_its_port_from_run_to_run(folder):
+    assert emulator.claim_port(folder) == emulator.claim_port(folder)
+
+
+def test_when_its_port_was_taken_the_state_moves_to_the_new_one(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        old = taken.getsockname()[1]
+        folder.emulator_port.write_text(str(old))
+        state = folder.emulator_state / "sqs.json"
+        state.write_text(json.dumps({"queue": f"http://127.0.0.1:{old}/000000000000/cronfleet-ticks"}))
+        new = emulator.claim_port(folder)
+    assert new != old
+    assert json.loads(state.read_text()) == {"queue": f"http://127.0.0.1:{new}/000000000000/cronfleet-ticks"}
+    assert folder.emulator_port.read_text() == str(new)
+
+
+def test_no_part_of_the_stack_sees_the_users_aws_account(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")
+    given = surroundings.aws("http://127.0.0.1:4566")
+    assert not {"AWS_PROFILE", "AWS_SESSION_TOKEN"} & set(given)
+    assert given["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
+    assert not [name for name in surroundings.base() if name.startswith("AWS_")]
+
+
+def test_requests_to_this_machine_pass_the_users_proxy_by(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "corp.example")
+    assert surroundings.base()["NO_PROXY"] == "corp.example,127.0.0.1,localhost"
+
+
+def test_the_key_is_made_once_and_only_its_owner_can_read_it(folder):
+    key = demo.key_of(folder)
+    assert re.fullmatch(r"cf_[0-9a-f]{16}_[0-9a-f]{48}", key)
+    assert demo.key_of(folder) == key
+    assert folder.key.stat().st_mode & 0o077 == 0
+
+
+def test_the_demo_one_shot_is_a_minute_ahead_and_the_rest_stays_the_same_at_each_start():
+    first = demo.schedules(datetime(2026, 12, 1, 10, 0, 30, 999, tzinfo=UTC))
+    later = demo.schedules(datetime(2026, 12, 1, 11, 0, tzinfo=UTC))
+    assert first.pop("once-in-a-minute")["trigger"] == {"at": "2026-12-01T10:01:30Z"}
+    assert later.pop("once-in-a-minute")["trigger"] == {"at": "2026-12-01T11:01:00Z"}
+    assert first == later
+
+
+def test_the_fingerprint_follows_the_sources_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(deployment, "ROOT", tmp_path)
+    source = tmp_path / "functions" / "worker" / "handler.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("1")
+    before = deployment.fingerprint()
+    for folder in ("__pycache__", "node_modules"):
+        (tmp_path / "functions" / folder).mkdir()
+        (tmp_path / "functions" / folder / "x.py").write_text("x")
+    assert deployment.fingerprint() == before
+    source.write_text("2")
+    assert deployment.fingerprint() != before
+
+
+def test_a_command_that_fails_is_told_by_its_last_words(tmp_path):
+    code = "import sys; print('hello'); print('Error: no such stack'); print('bye'); sys.exit(3)"
+    with pytest.raises(StackError, match=r"deploying failed: Error: no such stack \(all of it in .*log\)"):
+        run("deploying", [sys.executable, "-c", code], {}, tmp_path / "log")
+
+
+def test_a_command_that_is_not_waited_for_is_ended_when_closed(tmp_path):
+    command = Command("waiting", [sys.executable, "-c", "import time; time.sleep(60)"], {}, tmp_path / "log")
+    command.close()
+    with pytest.raises(StackError, match="waiting failed"):
+        command.wait()
+
+
+def test_all_that_the_cdk_command_needs_is_pinned_by_hash():
+    lock = json.loads((Path(deployment.NODE_PROJECT) / "package-lock.json").read_text())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
