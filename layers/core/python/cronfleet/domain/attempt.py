@@ -160,7 +160,9 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
             return _hold_back(first, now, Reason(Code.NOT_ON, f"the schedule is {timer.status}"))
         if timer.status is Status.PAUSED:
             return _hold_back(first, now, paused_reason(timer), timer.due_at)
-        if first and timer.epoch > run.key.epoch and run.due_at > timer.epoch_since:
+        # Asked of later attempts too: they get here only if the first one's worker died before it could say so,
+        # or if the schedule was cancelled and created anew.
+        if timer.epoch > run.key.epoch and run.due_at > timer.epoch_since:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
     return Admit(timer.version if first else run.version)
