@@ -414,8 +414,10 @@ def test_a_gate_that_a_finished_run_left_behind_is_taken_from_it() -> None:
 
 def test_a_late_worker_does_not_free_the_gate_that_its_run_still_holds() -> None:
     """The run was taken over and waits for its next attempt; the first worker comes back from its long sleep."""
-    world = Workshop(fails_first(2), overlap=Overlap.SKIP)
+    only_the_first = {1: Result(Outcome.SUCCEEDED), 2: Result(Outcome.FAILED, "the second fails")}
+    world = Workshop(lambda call: only_the_first[call.attempt], overlap=Overlap.SKIP)
     first = world.deliver_as_actor("first").run(10)
+    assert first.at == "call done"
     world.clock.advance(PAST_LEASE)
     world.deliver()
     assert world.stored.status is RunStatus.WAITING
@@ -455,7 +457,7 @@ def test_a_worker_that_stood_still_past_its_lease_before_the_call_does_not_call(
     first = world.deliver_as_actor("first").run(6)
     world.clock.advance(PAST_LEASE)
     first.finish()
-    assert not world.targets.made
+    assert "call" not in first.steps
     assert world.stored.status is RunStatus.WAITING
     assert world.stored.attempts[0].outcome is Outcome.TIMED_OUT
 
