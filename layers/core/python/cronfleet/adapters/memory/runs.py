@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from cronfleet.adapters.memory.schedules import decode_cursor, encode_cursor
+from cronfleet.adapters.memory.schedules import decode_cursor, encode_cursor, foreign_cursor
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.transactions import put_run
 from cronfleet.domain.errors import Invalid
@@ -62,4 +62,4 @@ def _key_of(cursor: str) -> RunKey:
     try:
         return RunKey.parse(decode_cursor(cursor))
     except Invalid as error:
-        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error
+        raise foreign_cursor() from error

@@ -8,6 +8,7 @@ from cronfleet.adapters.memory import transactions
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.schedule import Definition, Status, Timer
+from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
 
 
@@ -38,6 +39,8 @@ class MemorySchedules:
         self, tenant: str, *, prefix: str, status: Status | None, cursor: str | None, limit: int
     ) -> Page[Listed]:
         after = "" if cursor is None else decode_cursor(cursor)
+        if cursor is not None and not (ID_PATTERN.fullmatch(after) and after.startswith(prefix)):
+            raise foreign_cursor()
         matching = sorted(
             timer.schedule_id
             for timer in self.state.timers.values()
@@ -75,4 +78,9 @@ def decode_cursor(cursor: str) -> str:
     try:
         return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error
+        raise foreign_cursor() from error
+
+
+def foreign_cursor() -> Invalid:
+    """What a caller is told whose cursor is none of ours."""
+    return Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave")

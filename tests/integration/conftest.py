@@ -1,0 +1,52 @@
+"""Engines for the tests of adapters: memory, moto, the emulator, and any endpoint that the environment names."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.support import stores
+from tests.support.emulator import client, emulator
+
+
+@pytest.fixture(scope="session")
+def emulator_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An emulator of this test run's own."""
+    with emulator(tmp_path_factory.mktemp("emulator")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def emulator_dynamodb(emulator_endpoint: str) -> Any:
+    return client("dynamodb", emulator_endpoint)
+
+
+ENGINES = [
+    "memory",
+    "moto",
+    pytest.param("emulator", marks=pytest.mark.emulator),
+    *(["endpoint"] if stores.ENDPOINT_VARIABLE in os.environ else []),
+]
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[stores.Engine]:
+    """Every store that keeps the contract, empty, at noon."""
+    with ExitStack() as stack:
+        if request.param == "memory":
+            yield stores.memory_engine()
+        elif request.param == "moto":
+            yield stack.enter_context(stores.moto_engine())
+        elif request.param == "emulator":
+            dynamodb = request.getfixturevalue("emulator_dynamodb")
+            yield stack.enter_context(stores.dynamodb_engine(dynamodb))
+        else:
+            dynamodb = client("dynamodb", os.environ[stores.ENDPOINT_VARIABLE])
+            yield stack.enter_context(stores.dynamodb_engine(dynamodb))
+
+
+@pytest.fixture
+def store(engine: stores.Engine) -> Any:
+    return engine.store

@@ -1,0 +1,100 @@
+"""What every job store promises about the ledger and the overlap gate."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.run import Run, RunKey, RunStatus
+from cronfleet.ports.job_store import Refused
+from tests.integration.contracts import examples
+from tests.integration.contracts.examples import TENANT, run
+from tests.support.settable_clock import NOON
+
+
+@pytest.mark.parametrize("row", examples.rows(), ids=lambda row: f"{row.status}-{row.key.cause[:6]}")
+def test_a_row_is_read_back_as_it_was_written(store: Any, row: Run) -> None:
+    assert store.insert_run(row) is None
+    assert store.get_run(row.key) == row
+    assert store.get_runs([row.key]) == {row.key: row}
+
+
+def test_a_row_is_inserted_once_and_the_second_is_shown_the_first(store: Any) -> None:
+    first = run()
+    assert store.insert_run(first) is None
+    assert store.insert_run(replace(first, batch="9.9.9")) == first
+    assert store.insert_run(first) == first, "its own row, for a writer whose reply was lost"
+    assert store.get_run(first.key) == first
+
+
+def test_a_row_is_replaced_only_by_the_next_rev(store: Any) -> None:
+    first = run()
+    store.insert_run(first)
+    ended = replace(first, status=RunStatus.SUCCEEDED, rev=2, finished_at=NOON + 9)
+    assert store.replace_run(replace(ended, rev=3)) == first
+    assert store.replace_run(replace(ended, rev=1)) == first
+    assert store.replace_run(ended) is None
+    assert store.replace_run(ended) == ended, "its own row, for a writer whose reply was lost"
+    assert store.get_run(first.key) == ended
+
+
+def test_a_row_that_is_gone_is_not_replaced(store: Any) -> None:
+    with pytest.raises(Refused):
+        store.replace_run(run(rev=2))
+    assert store.get_run(run().key) is None
+
+
+def test_many_rows_are_read_in_one_call_and_absent_ones_left_out(store: Any) -> None:
+    rows = [run(NOON + number * SECOND) for number in range(130)]
+    for row in rows:
+        store.insert_run(row)
+    keys = [row.key for row in rows]
+    absent = RunKey(TENANT, "nightly", 2, NOON)
+    assert store.get_runs([*keys, absent, keys[0]]) == {row.key: row for row in rows}
+    assert store.get_runs([]) == {}
+
+
+def test_history_is_newest_first_and_one_schedules_own(store: Any) -> None:
+    rows = [run(NOON + number * MINUTE) for number in range(5)]
+    rows += [run(NOON - MINUTE, epoch=2), run(NOON, "manual-1", epoch=2), run(NOON, epoch=2)]
+    for row in [*rows, run(NOON, schedule_id="nightly2"), run(NOON, schedule_id="night")]:
+        store.insert_run(row)
+    newest_first = sorted((row.key for row in rows), reverse=True)
+    for limit in (1, 3, 7, 8, 9):
+        page = store.list_runs(TENANT, "nightly", cursor=None, limit=limit)
+        found = [row.key for row in page.items]
+        while page.cursor is not None:
+            assert len(page.items) == limit
+            page = store.list_runs(TENANT, "nightly", cursor=page.cursor, limit=limit)
+            found += [row.key for row in page.items]
+        assert found == newest_first
+
+
+def test_a_schedule_without_runs_has_an_empty_history(store: Any) -> None:
+    page = store.list_runs(TENANT, "nightly", cursor=None, limit=10)
+    assert (list(page.items), page.cursor) == ([], None)
+
+
+def test_one_run_holds_the_gate(store: Any) -> None:
+    assert store.take_gate(TENANT, "nightly", "run-1", None) is None
+    assert store.take_gate(TENANT, "nightly", "run-1", None) is None, "it holds it already"
+    assert store.take_gate(TENANT, "nightly", "run-2", None) == "run-1"
+    assert store.take_gate(TENANT, "other", "run-3", None) is None, "each schedule has its own"
+
+
+def test_the_gate_is_taken_over_only_from_the_run_that_was_named(store: Any) -> None:
+    store.take_gate(TENANT, "nightly", "run-1", None)
+    assert store.take_gate(TENANT, "nightly", "run-2", "run-0") == "run-1"
+    assert store.take_gate(TENANT, "nightly", "run-2", "run-1") is None
+    assert store.take_gate(TENANT, "nightly", "run-1", None) == "run-2"
+
+
+def test_only_its_holder_frees_the_gate(store: Any) -> None:
+    store.release_gate(TENANT, "nightly", "run-1")
+    store.take_gate(TENANT, "nightly", "run-1", None)
+    store.release_gate(TENANT, "nightly", "run-2")
+    assert store.take_gate(TENANT, "nightly", "run-2", None) == "run-1"
+    store.release_gate(TENANT, "nightly", "run-1")
+    store.release_gate(TENANT, "nightly", "run-1")
+    assert store.take_gate(TENANT, "nightly", "run-2", None) is None

@@ -1,0 +1,83 @@
+"""Job stores on every engine, behind one face for the contract suites."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from typing import Any
+
+from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.items.timers import timer_item
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.domain.schedule import Timer
+from tests.support.moto import mocked_aws
+from tests.support.settable_clock import SettableClock
+from tests.support.tables import create_tables, delete_tables
+
+ENDPOINT_VARIABLE = "CRONFLEET_TEST_DYNAMODB_ENDPOINT"
+"""Any DynamoDB that you may use for tests; its tables are made and deleted again."""
+
+_prefixes = count(1)
+
+
+@dataclass
+class Engine:
+    """A store under test with its receipts, its clock, and a way to spoil a stored timer."""
+
+    store: Any
+    receipts: Any
+    clock: SettableClock
+    spoil: Callable[[Timer], None]
+    client: Any = None
+    prefix: str = ""
+
+
+def memory_engine() -> Engine:
+    clock = SettableClock()
+    store = MemoryJobStore(clock)
+    return Engine(store, MemoryReceipts(store), clock, lambda timer: store.damage(timer, "spoilt by a test") and None)
+
+
+@contextmanager
+def dynamodb_engine(client: Any, clock: SettableClock | None = None) -> Iterator[Engine]:
+    """Fresh tables on the engine behind `client`."""
+    clock = clock or SettableClock()
+    prefix = f"t{next(_prefixes)}"
+    create_tables(client, prefix)
+
+    def spoil(timer: Timer) -> None:
+        item = {**timer_item(timer), "policies": {"S": "{}"}}
+        client.put_item(TableName=f"{prefix}-{schema.SCHEDULES.name}", Item=item)
+
+    store = DynamoJobStore(prefix, client, clock)
+    yield Engine(store, DynamoReceipts(prefix, client, clock), clock, spoil, client, prefix)
+    delete_tables(client, prefix)
+
+
+@contextmanager
+def moto_engine() -> Iterator[Engine]:
+    with mocked_aws(), dynamodb_engine(_moto_client()) as engine:
+        yield engine
+
+
+@cache
+def _moto_client() -> Any:
+    """Made once: a client takes longer to make than moto's tables do."""
+    return dynamodb_client()
+
+
+def stored_item(engine: Engine, table: schema.Table, partition: str, sort: str) -> dict[str, Any] | None:
+    """The item as it stands in the table."""
+    key = {"pk": {"S": partition}, "sk": {"S": sort}}
+    answer = engine.client.get_item(TableName=f"{engine.prefix}-{table.name}", Key=key, ConsistentRead=True)
+    item: dict[str, Any] | None = answer.get("Item")
+    return item
+
+
+def timer_place(timer: Timer) -> tuple[schema.Table, str, str]:
+    """Where a timer's item stands."""
+    return schema.SCHEDULES, keys.schedule(timer.tenant, timer.schedule_id), keys.TIMER
