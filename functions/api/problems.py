@@ -89,6 +89,11 @@ def method_not_allowed(method: str, path: str, allowed: Iterable[str]) -> Proble
     )
 
 
+def not_new(error: Exists) -> Problem:
+    """If-None-Match asked for a schedule that is not there yet: 412."""
+    return _one(412, "not-new", "The schedule is there already", "If-None-Match", str(error))
+
+
 def unauthenticated() -> Problem:
     """The gateway let somebody through whom the authorizer has not seen: 401."""
     return Problem(

@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 from pydantic import ValidationError
 
 from cronfleet import bootstrap
-from cronfleet.domain.errors import Invalid
+from cronfleet.domain.errors import Exists, Invalid
 from cronfleet.domain.form import fire_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.outlook import DEFAULT_FIRES
@@ -20,7 +20,7 @@ from cronfleet.settings import Settings, from_environment
 
 from .. import parameters as p
 from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
-from ..problems import of_validation
+from ..problems import not_new, of_validation
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import PauseBody, ResumeBody, ScheduleBody, fields_by_path
 from ..specs import caller_form, merged, missed_of, moment_of, spec_of
@@ -86,7 +86,10 @@ def put(
     """201 when it is new, 200 when it was there. An equal schedule changes nothing and makes no new version."""
     event = router.current_event.raw_event
     _check_id(body, schedule_id)
-    answer = _service().put(caller_of(event), schedule_id, _maker(body), conditions_of(event), reason)
+    try:
+        answer = _service().put(caller_of(event), schedule_id, _maker(body), conditions_of(event), reason)
+    except Exists as error:
+        raise not_new(error) from error
     return _created_or_ok(answer)
 
 
