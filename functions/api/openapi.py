@@ -33,7 +33,6 @@ same request under the same key gets the same answer and is done once; a differe
 _REFUSALS: Final = {
     "400": "The request cannot be used as it is; `errors` names each field.",
     "404": "There is no such thing, or it belongs to another tenant.",
-    "405": "The method is not allowed here; `Allow` says which are.",
     "409": "The id is taken, or the state does not allow this.",
     "412": "The schedule has changed since the ETag in If-Match was read.",
     "413": "The body is too large.",
@@ -55,7 +54,7 @@ def document() -> str:
     )
     spec: dict[str, Any] = json.loads(made)
     schemas = spec["components"]["schemas"]
-    for name in ("HTTPValidationError", "ValidationError"):
+    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
         schemas.pop(name, None)
     problem = TypeAdapter(ProblemAnswer).json_schema(ref_template="#/components/schemas/{model}")
     schemas.update(problem.pop("$defs"))
@@ -74,27 +73,29 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
         content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}}
         responses[status] = {"description": _REFUSALS[status], "content": content}
     if method == "put":
-        responses["201"] = {**responses["200"], "description": "It is new"}
+        responses["201"] = {**responses["200"], "description": "It is new."}
+    if path == "/v1/health":
+        responses["503"] = {**responses["200"], "description": "The job store does not answer."}
     if method == "delete":
-        responses["204"] = {"description": "It is deleted"}
+        responses["204"] = {"description": "It is deleted."}
     if method == "patch":
         body = {"schema": {"type": "object", "description": "Any fields of a schedule; null takes one back."}}
         operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: body, JSON: body}}
 
 
 def _refusals(method: str, path: str, operation: dict[str, Any]) -> list[str]:
-    found = ["400", "503"] if path != "/v1/health" else []
-    if "{" in path:
+    if path == "/v1/health":
+        return []
+    found = ["400", "503"]
+    if "{" in path and method != "put":
         found.append("404")
     if method in ("post", "put", "patch"):
         found += ["413", "415"]
-    headers = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "header"}
-    if method != "get" and path != "/v1/preview":
-        found.append("409")
-    if "If-Match" in headers:
+    headers = {one["name"].lower() for one in operation.get("parameters", ()) if one["in"] == "header"}
+    if "if-match" in headers:
         found.append("412")
-    if "Idempotency-Key" in headers:
-        found.append("422")
+    if "idempotency-key" in headers:
+        found += ["409", "422"]
     return sorted(found)
 
 

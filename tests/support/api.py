@@ -80,7 +80,7 @@ def _body(body: Any) -> dict[str, Any]:
 class Api:
     """One installation: its store and clock lie open."""
 
-    def __init__(self, store: MemoryJobStore, clock: SettableClock) -> None:
+    def __init__(self, store: Any, clock: SettableClock) -> None:
         self.store = store
         self.clock = clock
 
@@ -103,7 +103,12 @@ class Api:
 def api_on_memory(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Api:
     """The function, wired to a memory store and a clock that stands still at noon."""
     clock = SettableClock()
-    store, ids = MemoryJobStore(clock), CountingIds()
+    return api_on(monkeypatch, MemoryJobStore(clock), clock, **environment)
+
+
+def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **environment: str) -> Api:
+    """The function, wired to `store` and `clock`."""
+    ids = CountingIds()
     monkeypatch.setenv(settings.TABLE_PREFIX, "cronfleet")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
