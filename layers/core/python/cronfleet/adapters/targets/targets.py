@@ -37,6 +37,8 @@ class AllTargets:
 
     def call(self, call: Call) -> Result:
         """See `Targets.call`. A fault of an adapter fails this attempt, and is logged with its traceback."""
+        if call.deadline_at <= self._clock.now():
+            return Result(Outcome.TIMED_OUT, "its time was over before it could be called")
         try:
             return self._dispatch(call)
         except Exception as error:
