@@ -15,7 +15,9 @@ from cronfleet.ports.queues import DelayedMessage, Tick
 
 Body = TypeVar("Body")
 
-VISIBILITY_SECONDS: Final = 360
+# As in `adapters/sqs/queues.py`, which another adapter may not import; a test compares them.
+TICK_VISIBILITY_SECONDS: Final = 360
+RUN_VISIBILITY_SECONDS: Final = 5_400
 MAX_RECEIVE_COUNT: Final = 5
 
 
@@ -43,7 +45,7 @@ class MemoryQueue(Generic[Body]):
     """
 
     clock: Clock
-    visibility_seconds: int = VISIBILITY_SECONDS
+    visibility_seconds: int
     max_receive_count: int = MAX_RECEIVE_COUNT
     accepts: Callable[[Body], bool] = lambda _: True
     copies: Callable[[Body], int] = lambda _: 1
@@ -114,7 +116,7 @@ class MemoryQueue(Generic[Body]):
 class MemoryRunQueue:
     """The run queues in memory: `tiers` maps each tier that was sent to, to its queue."""
 
-    def __init__(self, clock: Clock, visibility_seconds: int = VISIBILITY_SECONDS) -> None:
+    def __init__(self, clock: Clock, visibility_seconds: int = RUN_VISIBILITY_SECONDS) -> None:
         self._clock = clock
         self._visibility_seconds = visibility_seconds
         self.tiers: dict[str, MemoryQueue[RunMessage]] = {}
@@ -133,7 +135,7 @@ class MemoryRunQueue:
 class MemoryTickQueue:
     """The tick queue in memory."""
 
-    def __init__(self, clock: Clock, visibility_seconds: int = VISIBILITY_SECONDS) -> None:
+    def __init__(self, clock: Clock, visibility_seconds: int = TICK_VISIBILITY_SECONDS) -> None:
         self.queue: MemoryQueue[Tick] = MemoryQueue(clock, visibility_seconds)
 
     def send(self, ticks: Sequence[tuple[Tick, int]]) -> Sequence[tuple[Tick, int]]:

@@ -1,0 +1,142 @@
+"""Many hands on one item: exactly one wins, on an engine whose conditional writes are atomic."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+from cronfleet.domain.claim import BatchId, ClaimOutcome, RunClaim
+from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.lease import SLOT
+from cronfleet.domain.run import RunStatus
+from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
+from tests.integration.contracts.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
+from tests.support.emulator import client
+from tests.support.settable_clock import NOON, SettableClock
+from tests.support.stores import dynamodb_engine, moto_engine
+
+HANDS = 8
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module", params=["moto", pytest.param("emulator", marks=pytest.mark.emulator)])
+def stores(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
+    """As many stores as there are hands, each with its own client, on the same tables."""
+    if request.param == "moto":
+        with moto_engine() as engine:
+            yield [engine.store] * HANDS
+        return
+    endpoint = request.getfixturevalue("emulator_endpoint")
+    with dynamodb_engine(client("dynamodb", endpoint)) as engine:
+        clients = [client("dynamodb", endpoint) for _ in range(HANDS)]
+        yield [DynamoJobStore(engine.prefix, one, SettableClock()) for one in clients]
+
+
+def race(stores: list[Any], act: Callable[[Any, int], Any]) -> list[Any]:
+    """What each hand got; all start at the same moment."""
+    gate = threading.Barrier(HANDS)
+
+    def start(number: int) -> Any:
+        gate.wait()
+        return act(stores[number], number)
+
+    with ThreadPoolExecutor(HANDS) as pool:
+        return list(pool.map(start, range(HANDS)))
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_batches_wins_a_claim(stores: list[Any], turn: int) -> None:
+    timer = waiting(f"claim-{turn}")
+    stores[0].commit([CreateTimer(timer)])
+    outcomes = race(stores, lambda store, hand: store.claim(BatchId(0, hand, turn), [claim_of(timer)])[0])
+    assert sorted(outcomes) == [ClaimOutcome.LOST] * (HANDS - 1) + [ClaimOutcome.WON]
+    winner = outcomes.index(ClaimOutcome.WON)
+    assert stores[0].get_timer(TENANT, timer.schedule_id).claim_batch == f"0.{winner}.{turn}"
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_batches_retires_a_runs_timer(stores: list[Any], turn: int) -> None:
+    timer = run_timer(turn + 1, schedule_id="retired")
+    stores[0].commit([InsertRunTimer(timer)])
+    outcomes = race(stores, lambda store, hand: store.claim(BatchId(0, hand, turn), [RunClaim(timer)])[0])
+    assert outcomes.count(ClaimOutcome.WON) == 1
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_a_claim_and_a_pause_cannot_both_have_the_fire(stores: list[Any], turn: int) -> None:
+    timer = waiting(f"pause-{turn}")
+    stores[0].commit([CreateTimer(timer)])
+
+    def act(store: Any, hand: int) -> bool:
+        if hand % 2:
+            return bool(store.claim(BatchId(0, hand, turn), [claim_of(timer)]) == [ClaimOutcome.WON])
+        return committed(
+            store, UpdateTimer(changed(timer, f"pause {hand}", due_at=None), timer), audit(f"{turn}-{hand}")
+        )
+
+    assert race(stores, act).count(True) <= 1
+    stored = stores[0].get_timer(TENANT, timer.schedule_id)
+    assert (stored.due_at is None) == (stored.rev == 2), "paused, or claimed, or (all conflicted) neither"
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_changes_is_committed(stores: list[Any], turn: int) -> None:
+    timer = waiting(f"change-{turn}")
+    stores[0].commit([CreateTimer(timer)])
+
+    def act(store: Any, hand: int) -> bool:
+        entry = audit(f"change-{turn}-{hand}", actor=str(hand))
+        return committed(store, UpdateTimer(changed(timer, f"change {hand}"), timer), entry)
+
+    assert race(stores, act).count(True) == 1
+
+
+def committed(store: Any, update: UpdateTimer, entry: Any) -> bool:
+    """Whether the change came first. A conflict of transactions is no answer, and asked again."""
+    for _ in range(50):
+        try:
+            store.commit([update, InsertAudit(entry)])
+        except NoAnswer:
+            continue
+        except Refused:
+            return False
+        return True
+    return False
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_dispatchers_takes_a_slot(stores: list[Any], turn: int) -> None:
+    slot_at = NOON + turn * SLOT
+    leases = race(stores, lambda store, hand: store.take_lease(7, slot_at, f"{turn}-{hand}", slot_at + 1, slot_at))
+    (lease,) = [lease for lease in leases if lease is not None]
+    assert lease.fence == turn + 1
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_workers_starts_a_run(stores: list[Any], turn: int) -> None:
+    rows = [run(NOON + turn * MINUTE, batch=str(hand)) for hand in range(HANDS)]
+    answers = race(stores, lambda store, hand: store.insert_run(rows[hand]))
+    winner = answers.index(None)
+    assert [answer for answer in answers if answer is not None] == [rows[winner]] * (HANDS - 1)
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_workers_ends_an_attempt(stores: list[Any], turn: int) -> None:
+    running = run(NOON + turn * MINUTE + SECOND)
+    stores[0].insert_run(running)
+    ends = [replace(running, status=RunStatus.SUCCEEDED, rev=2, lag_ms=hand) for hand in range(HANDS)]
+    answers = race(stores, lambda store, hand: store.replace_run(ends[hand]))
+    assert answers.count(None) == 1
+    assert stores[0].get_run(running.key) == ends[answers.index(None)]
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_runs_takes_the_gate(stores: list[Any], turn: int) -> None:
+    answers = race(stores, lambda store, hand: store.take_gate(TENANT, f"gate-{turn}", f"run-{hand}", None))
+    winner = answers.index(None)
+    assert answers.count(None) == 1
+    assert {answer for answer in answers if answer is not None} == {f"run-{winner}"}
