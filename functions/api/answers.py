@@ -14,7 +14,7 @@ Time = Annotated[str, Field(description="RFC 3339, UTC.", examples=["2026-12-01T
 class Answered(BaseModel):
     """The base of all answers."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class ReasonAnswer(Answered):

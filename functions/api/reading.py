@@ -51,8 +51,9 @@ def read(event: Mapping[str, Any]) -> Event:
     _check_media_type(event, method)
     text = _text(content)
     _check(parse(text))
+    others = {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
     # Powertools knows no merge patch; by now both are checked JSON.
-    return {**sound, "body": text, "headers": {**event.get("headers", {}), "content-type": JSON}}
+    return {**sound, "body": text, "headers": {**others, "content-type": JSON}}
 
 
 def _check_query(query: str) -> None:

@@ -28,7 +28,7 @@ Moment = Annotated[str, Field(max_length=64, description="RFC 3339, such as 2026
 class Strict(BaseModel):
     """The base of all bodies."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", populate_by_name=False)
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
 
 class TriggerBody(Strict):

@@ -11,9 +11,9 @@ from cronfleet import settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.ports.job_store import NoAnswer
-from functions.api import app
+from functions.api import app, handler
 from tests.support import stores
-from tests.support.api import NIGHTLY, Api, api_on, api_on_memory, event_of
+from tests.support.api import CONTEXT, NIGHTLY, Api, api_on, api_on_memory, event_of
 from tests.support.faults import Faulty
 
 
@@ -360,6 +360,12 @@ def test_nobody_gets_in_where_the_authorizer_was_left_out(memory):
     del event["requestContext"]["authorizer"]
     answer = memory.send(event)
     assert (answer.status, answer.fields) == (401, ["Authorization"])
+
+
+def test_the_gateway_gets_text_for_every_body_be_it_empty(memory):
+    memory.register()
+    answer = handler.handle(event_of("DELETE", "/v1/schedules/nightly"), CONTEXT)
+    assert (answer["statusCode"], answer["body"]) == (204, "")
 
 
 # --- public pages ----------------------------------------------------------------------------------------------
