@@ -77,6 +77,16 @@ def _body(body: Any) -> dict[str, Any]:
     return {"body": body if isinstance(body, str) else json.dumps(body)}
 
 
+def answer_of(answer: dict[str, Any]) -> Answer:
+    """What the function's return value says to a caller."""
+    headers = {name.lower(): value for name, value in answer.get("headers", {}).items()}
+    text = answer.get("body") or ""
+    if answer.get("isBase64Encoded"):
+        raw = base64.b64decode(text)
+        text = (gzip.decompress(raw) if headers.get("content-encoding") == "gzip" else raw).decode()
+    return Answer(answer["statusCode"], headers, text)
+
+
 class Api:
     """One installation: its store and clock lie open."""
 
@@ -88,13 +98,7 @@ class Api:
         return self.send(event_of(method, target, body, **more))
 
     def send(self, event: dict[str, Any]) -> Answer:
-        answer = handler.handle(event, CONTEXT)
-        headers = {name.lower(): value for name, value in answer.get("headers", {}).items()}
-        text = answer.get("body") or ""
-        if answer.get("isBase64Encoded"):
-            raw = base64.b64decode(text)
-            text = (gzip.decompress(raw) if headers.get("content-encoding") == "gzip" else raw).decode()
-        return Answer(answer["statusCode"], headers, text)
+        return answer_of(handler.handle(event, CONTEXT))
 
     def register(self, **changes: Any) -> Answer:
         return self.call("POST", "/v1/schedules", {**NIGHTLY, **changes})
