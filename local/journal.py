@@ -10,6 +10,8 @@ READ_BYTES: Final = 1024 * 1024
 LIMIT_BYTES: Final = 32 * 1024 * 1024
 """The log is emptied past this size: nobody else bounds it."""
 
+ATTEMPT_FINISHED: Final = "attempt_finished"
+
 
 class Journal:
     """The lines that were added to the log since the journal was opened, each read once."""
@@ -48,9 +50,5 @@ class Journal:
 
 
 def finished_attempt(record: dict[str, Any]) -> dict[str, Any] | None:
-    """What the worker says about a finished attempt, if `record` is that."""
-    said = record.get("message")
-    for candidate in (record, said):
-        if isinstance(candidate, dict) and candidate.get("event") == "attempt_finished":
-            return candidate
-    return None
+    """The worker's line about a finished attempt, if `record` is that."""
+    return record if record.get("message") == ATTEMPT_FINISHED else None

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from local import demo, deployment, emulator, surroundings
@@ -49,21 +50,19 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
     running_emulator = _emulator(options, folder, screen)
     aws = Aws(running_emulator.endpoint)
     deployed = _deployment(running_emulator, aws, folder, screen)
+    # What waits in the queues may not come before the API.
+    deployment.set_polling(aws, enabled=False)
     journal = Journal(folder.emulator_log)
-    with screen.step("API and demo tenant"):
+    with screen.step("API, demo tenant, first tick"):
         key = demo.key_of(folder)
         demo.put_tenant(aws, f"{deployed.outputs['TablePrefix']}-tenants", key)
         gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default")
         api = demo.Api(gateway.port, surroundings.HOST, key)
-        api.call("GET", "/v1/health")
+        _warm_up(aws, deployed, api)
     if options.demo:
         with screen.step("demo schedules"):
             demo.register(api)
-    with screen.step("first tick"):
-        # Old ticks would all come at once, and the scheduler's next call may be a minute away.
-        aws.client("sqs").purge_queue(QueueUrl=deployed.outputs["TickQueueUrl"])
-        _invoke(aws, deployed.outputs["TickerFunction"])
-        deployment.set_polling(aws, enabled=True)
+    deployment.set_polling(aws, enabled=True)
     running = Running(folder, running_emulator, aws, gateway, journal, key)
     running.describe()
     screen.ready(gateway.url, key)
@@ -117,6 +116,21 @@ def _deploy(running: Emulator, aws: Aws, folder: Folder, screen: Screen, mark: s
             synthesis.wait()
     with screen.step("CDK deploy"):
         return deployment.deploy(running, aws, folder, mark)
+
+
+def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
+    """See that a request gets through to the job store, and have the first ticks laid."""
+    # Old ticks would all come at once.
+    aws.client("sqs").purge_queue(QueueUrl=deployed.outputs["TickQueueUrl"])
+    # Side by side, because each of these functions takes a second or two to start.
+    with ThreadPoolExecutor() as side_by_side:
+        begun = [
+            side_by_side.submit(api.call, "GET", "/v1/health"),
+            side_by_side.submit(api.call, "GET", "/openapi.json"),
+            side_by_side.submit(_invoke, aws, deployed.outputs["TickerFunction"]),
+        ]
+        for call in begun:
+            call.result()
 
 
 def _invoke(aws: Aws, function: str) -> None:

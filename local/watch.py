@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from local.bell import Bell
 from local.errors import StackError
 from local.journal import finished_attempt
 from local.log_streams import trim
@@ -18,12 +19,14 @@ TRIM_SECONDS: Final = 60
 
 def watch(running: Running, screen: Screen) -> None:
     """Watch until a signal stops the stack; raises `StackError` when it cannot go on."""
+    bell = Bell(running.aws)
     forwarder = Forwarder(running.aws)
     flush = _Every(FLUSH_SECONDS, forwarder.flush)
     tidy = _Every(TRIM_SECONDS, lambda: trim(running.aws))
     while True:
         _require_emulator(running)
         _keep_front(running, screen)
+        bell.ring()
         for record in running.journal.new_records():
             forwarder.take(record)
             attempt = finished_attempt(record)
