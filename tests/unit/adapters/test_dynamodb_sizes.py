@@ -1,0 +1,160 @@
+"""A write is charged by the size of the whole item: the hot ones stay under their limits, whatever the ids."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cronfleet.adapters.dynamodb.items.runs import run_item
+from cronfleet.adapters.dynamodb.items.shards import batch_item, books_item
+from cronfleet.adapters.dynamodb.items.timers import run_timer_item, timer_item
+from cronfleet.adapters.dynamodb.schema import SCHEDULES
+from cronfleet.domain.books import MAX_OPEN_BATCHES, Books, Owed
+from cronfleet.domain.claim import MAX_BATCH_ENTRIES, MAX_FIRES_PER_CLAIM, Batch, BatchId, Fire, RunClaim, ScheduleClaim
+from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
+from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Attempt, Outcome, RunStatus
+from cronfleet.domain.schedule import Timer
+from tests.integration.contracts.examples import claim_of, run, run_timer, waiting
+from tests.support.builders import cron
+from tests.support.settable_clock import NOON
+
+KIB = 1024
+LONGEST_ID = "x" * 64
+
+
+def size(item: Mapping[str, Any]) -> int:
+    """As DynamoDB counts: names and values; a number is half a byte a digit, and one more."""
+    return sum(len(name) + _value_size(*value.popitem()) for name, value in ((n, dict(v)) for n, v in item.items()))
+
+
+def _value_size(kind: str, value: Any) -> int:
+    if kind == "N":
+        return (len(value.strip("-").rstrip("0")) + 1) // 2 + 1
+    return len(value) if kind == "B" else len(value.encode())
+
+
+def largest_timer() -> Timer:
+    """Everything at its longest but what only a paused or parked timer has, which no claim ever rewrites."""
+    expression = "0,5,10,15,20,25,30,35,40,45,50,55 0,2,4,6,8,10,12,14,16,18,20,22 1-31/2 1-12/2 mon,tue,wed,thu,fri"
+    return replace(
+        waiting(LONGEST_ID, tenant=LONGEST_ID, tier="priority", shard=1_023),
+        trigger=cron(expression, "America/Argentina/ComodRivadavia"),
+        misfire=Misfire(MisfirePolicy.CATCH_UP, 1_000, 604_800),
+        overlap=Overlap.SKIP,
+        jitter_seconds=86_399,
+        timeout_seconds=840,
+        version=999_999,
+        epoch=999_999,
+        epoch_since=NOON + 1,
+        rev=9_999_999,
+        nominal_at=NOON + 1,
+        due_at=NOON + 1,
+        start_at=NOON + 1,
+        end_at=NOON + 1,
+        fire_through=NOON + 1,
+        claim_batch="1023.999999999999.999999",
+        change_id="c" * 26,
+        created_at=NOON + 1,
+        updated_at=NOON + 1,
+    )
+
+
+def test_the_hot_item_of_a_schedule_stays_under_one_kilobyte() -> None:
+    assert size(timer_item(waiting())) < 600
+    assert size(timer_item(largest_timer())) <= KIB
+
+
+def test_so_it_does_while_it_is_deferred() -> None:
+    text = f"tenant {'x' * 24} has had 2500 fires in this tick; waits until 2026-12-01T02:00:00Z"
+    deferred = replace(largest_timer(), tenant="x" * 24, deferred=Reason(Code.TENANT_RATE, text, {"until": NOON}))
+    assert size(timer_item(deferred)) <= KIB
+
+
+def test_an_index_entry_stays_under_one_kilobyte_with_the_longest_expression() -> None:
+    longest = replace(largest_timer(), trigger=cron("0 " * (LONGEST_EXPRESSION // 2), "America/Argentina/Buenos_Aires"))
+    names = {*SCHEDULES.indexes[0].projected, "pk", "sk", "due_shard", "due_at"}
+    entry = {name: value for name, value in timer_item(longest).items() if name in names}
+    assert size(entry) + 100 <= KIB, "DynamoDB adds 100 bytes to each entry"
+
+
+def test_a_runs_timer_stays_under_one_kilobyte() -> None:
+    timer = run_timer(20, schedule_id=LONGEST_ID, tier="priority", shard=1_023, claim_batch="1023.999999999.999")
+    assert size(run_timer_item(timer)) <= KIB
+
+
+def test_an_ordinary_row_stays_under_one_kilobyte() -> None:
+    ended = Attempt(1, 1, "a" * 26, NOON + 1, NOON + 1, Outcome.SUCCEEDED)
+    row = run(schedule_id=LONGEST_ID, status=RunStatus.SUCCEEDED, attempts=(ended,), finished_at=NOON + 1)
+    assert size(run_item(replace(row, key=replace(row.key, tenant=LONGEST_ID)), NOON)) < 700
+    failed = tuple(replace(ended, number=n, outcome=Outcome.FAILED, error="ValueError: no such bill") for n in (1, 2))
+    manual = replace(row, attempts=(*failed, ended), status=RunStatus.DEAD, reason=Reason(Code.ATTEMPTS, "x" * 60))
+    assert size(run_item(manual, NOON)) < KIB
+
+
+def hex_id(number: int, length: int = 32) -> str:
+    """An id that does not compress, as a UUID does not."""
+    return hashlib.sha256(str(number).encode()).hexdigest()[:length]
+
+
+def batch_of(claims: list[ScheduleClaim | RunClaim]) -> Batch:
+    return Batch(BatchId(63, 1_234_567, 17), BatchId(63, 1_234_567, 16), NOON, tuple(claims))
+
+
+def herd_claim(number: int, schedule_id: str, **changes: Any) -> ScheduleClaim:
+    """One of a crowd: due in the same seconds, at different revs, followed by a jittered next fire."""
+    following = NOON + DAY + number * 7 % 60 * SECOND
+    timer = waiting(schedule_id, NOON + number % 10 * SECOND, nominal_at=NOON, rev=number % 7, **changes)
+    return replace(claim_of(timer), following=Fire(NOON + DAY, following))
+
+
+def test_a_full_batch_of_random_ids_costs_five_units_to_write_down() -> None:
+    claims: list[Any] = [herd_claim(n, hex_id(n), tenant=f"tenant-{n % 9}") for n in range(MAX_BATCH_ENTRIES)]
+    assert size(batch_item(batch_of(claims))) <= 5 * KIB
+
+
+def test_a_full_batch_of_telling_ids_costs_less() -> None:
+    claims: list[Any] = [herd_claim(n, f"billing-of-customer-{n * 7919}") for n in range(MAX_BATCH_ENTRIES)]
+    assert size(batch_item(batch_of(claims))) <= 3 * KIB
+
+
+def test_a_full_batch_of_retries_costs_no_more() -> None:
+    claims: list[Any] = [RunClaim(run_timer(n % 5 + 2, schedule_id=hex_id(n))) for n in range(MAX_BATCH_ENTRIES)]
+    assert size(batch_item(batch_of(claims))) <= 5 * KIB
+
+
+def test_a_full_batch_stays_under_eight_kilobytes_when_every_tenant_and_schedule_is_random() -> None:
+    claims: list[Any] = [herd_claim(n, hex_id(n), tenant=hex_id(-n - 1, 24)) for n in range(MAX_BATCH_ENTRIES)]
+    assert size(batch_item(batch_of(claims))) <= 8 * KIB
+
+
+def test_the_largest_batch_there_can_be_fits_an_item() -> None:
+    fires = tuple(Fire(NOON + n * 1_013, NOON + n * 7_919) for n in range(MAX_FIRES_PER_CLAIM))
+    claims: list[Any] = [
+        replace(herd_claim(n, hex_id(n, 64), tenant=hex_id(-n - 1, 64)), fires=fires) for n in range(MAX_BATCH_ENTRIES)
+    ]
+    assert size(batch_item(batch_of(claims))) < 100 * KIB
+
+
+def test_full_books_fit_an_item() -> None:
+    owed = {
+        f"63.{1_234_567 + n}.{n}": Owed(tuple(range(n % 3, 6_000, 3)), NOON + n * MINUTE, n)
+        for n in range(MAX_OPEN_BATCHES)
+    }
+    assert size(books_item(Books(63, 1, None, owed))) < 400 * KIB
+
+
+@pytest.mark.parametrize("index", SCHEDULES.indexes, ids=lambda index: index.name)
+def test_an_index_projects_no_more_names_than_dynamodb_takes(index: Any) -> None:
+    assert len(index.projected) <= 20
+
+
+def test_an_index_projects_what_the_records_have() -> None:
+    names = set(timer_item(largest_timer())) | set(run_timer_item(run_timer()))
+    assert set(SCHEDULES.indexes[0].projected) <= names
+    assert set(SCHEDULES.indexes[1].projected) <= names
