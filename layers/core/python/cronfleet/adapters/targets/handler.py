@@ -21,7 +21,6 @@ from cronfleet.sdk import Context, Job, NotRecorded, Permanent, registered
 
 MAX_RECEIPT_NAME: Final = 128
 MAX_RECEIPT_BYTES: Final = 16 * 1024
-MAX_RECEIPT_ASKS: Final = 3
 
 logger = logging.getLogger(__name__)
 
@@ -48,14 +47,13 @@ class PythonHandlers:
 
     def _record(self, call: Call, request: Request) -> Request:
         """Serve a job's receipt. Here and not in the child: a child that is stopped can have no effect after it."""
-        name, value = request.get("receipt"), request.get("value")
-        for _ in range(MAX_RECEIPT_ASKS):
-            try:
-                receipt = self._receipts.record(call.key, call.fence, str(name), value, self._clock.now())
-            except NoAnswer:
-                continue
-            return {"first": receipt.first, "value": receipt.value}
-        return {"unanswered": True}
+        name, value = str(request.get("receipt")), request.get("value")
+        try:
+            receipt = self._receipts.record(call.key, call.fence, name, value, self._clock.now())
+        except NoAnswer:
+            # Not asked again: a second call of ours would not know a first one that arrived for its own.
+            return {"unanswered": True}
+        return {"first": receipt.first, "value": receipt.value}
 
     def _unknown(self, name: str) -> Result:
         names = ", ".join(sorted(registered())) or "none"
