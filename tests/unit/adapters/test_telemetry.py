@@ -35,15 +35,17 @@ def test_each_metric_has_its_own_dimensions(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_an_event_is_a_line_with_its_fields(capsys: pytest.CaptureFixture[str]) -> None:
-    CloudWatchTelemetry("worker").event("attempt_finished", run_id="r", outcome="failed", module="n", message="m")
+    # A part of its own: a logger keeps the standard output that it was made with.
+    telemetry = CloudWatchTelemetry("event-tester")
+    telemetry.event("attempt_finished", run_id="r", outcome="failed", module="n", message="m")
     (line,) = lines(capsys)
-    assert (line["level"], line["message"], line["service"]) == ("INFO", "attempt_finished", "worker")
+    assert (line["level"], line["message"], line["service"]) == ("INFO", "attempt_finished", "event-tester")
     assert (line["run_id"], line["outcome"]) == ("r", "failed")
     assert (line["module_"], line["message_"]) == ("n", "m"), "names that log records keep for themselves"
 
 
 def test_an_alarm_is_an_error_and_a_counter_of_the_same_name(capsys: pytest.CaptureFixture[str]) -> None:
-    CloudWatchTelemetry("sweeper").alarm("books_full", shard=3)
+    CloudWatchTelemetry("alarm-tester").alarm("books_full", shard=3)
     log, metric = lines(capsys)
     assert (log["level"], log["message"], log["shard"]) == ("ERROR", "books_full", 3)
     assert metric["books_full"] == [1.0]
