@@ -114,7 +114,7 @@ class ReplaceRun:
 
 @dataclass(frozen=True, slots=True)
 class InsertRunTimer:
-    """Put a run's timer where none is."""
+    """Put a run's timer where none waits; a retired one makes room: an attempt that was put off comes again."""
 
     timer: RunTimer
 
@@ -187,7 +187,10 @@ class RunStore(Protocol):
         ...
 
     def replace_run(self, run: Run) -> Run | None:
-        """Replace the row if its `rev` is still `run.rev - 1`: `None` when done, else the row that is there."""
+        """Replace the row if its `rev` is still `run.rev - 1`: `None` when done, else the row that is there.
+
+        Raises `Refused` when there is no row.
+        """
         ...
 
     def get_run(self, key: RunKey) -> Run | None:
@@ -258,7 +261,10 @@ class ShardStore(Protocol):
         ...
 
     def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
-        """A page of the due index up to and including `until`, oldest first. A hint: claims decide."""
+        """A page of the due index up to and including `until`, oldest first. A hint: claims decide.
+
+        Its timers hold what a claim needs; who claimed, changed, paused, parked or deferred them they do not say.
+        """
         ...
 
     def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
