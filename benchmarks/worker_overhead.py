@@ -1,0 +1,119 @@
+"""What a child process per attempt costs, and what several messages per invocation would change.
+
+    python -m benchmarks.worker_overhead
+
+Prints one line per figure. The process loads what the worker function loads on Lambda, since a fork copies the page
+tables of what is there.
+"""
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+
+from cronfleet.adapters.system.clock import SystemClock
+from cronfleet.adapters.targets.targets import AllTargets
+from cronfleet.domain.attempt import Result
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import Outcome, RunKey
+from cronfleet.domain.target import HandlerTarget
+from cronfleet.ports.target import Call, Receipt
+from cronfleet.sdk import Context, handler
+
+ROUNDS = 300
+BATCH = 10
+WORK_SECONDS = 0.2
+
+
+class NoReceipts:
+    """Says that everything is first, at once."""
+
+    def record(self, _key: RunKey, _fence: int, _name: str, value: Any, _now: Instant) -> Receipt:
+        return Receipt(first=True, value=value)
+
+
+@handler("benchmark.nothing")
+def nothing(_context: Context | None, _payload: Any) -> None:
+    """Returns."""
+
+
+@handler("benchmark.receipt")
+def one_receipt(context: Context, _payload: Any) -> None:
+    """One round to the parent and back."""
+    context.receipt("done")
+
+
+@handler("benchmark.sleep")
+def sleep(_context: Context, payload: Any) -> None:
+    """Waits, as a job that calls another system does."""
+    time.sleep(payload)
+
+
+TARGETS = AllTargets(receipts=NoReceipts(), clock=SystemClock(), handlers_package="functions.worker.handlers")
+
+
+def attempt(name: str, payload: Any = None, seconds: float = 30) -> Result:
+    now = SystemClock().now()
+    key = RunKey("acme", "benchmark", 1, now - now % 1000)
+    return TARGETS.call(Call(key, 1, 1, now, now + int(seconds * 1000), HandlerTarget(name), payload))
+
+
+def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    taken = []
+    for _ in range(rounds):
+        before = time.perf_counter()
+        work()
+        taken.append((time.perf_counter() - before) * 1000)
+    return sorted(taken)
+
+
+def show(what: str, taken: list[float]) -> None:
+    print(f"{what:62} p50 {statistics.median(taken):8.2f} ms   p99 {taken[int(len(taken) * 0.99)]:8.2f} ms")
+
+
+def fresh_interpreter() -> None:
+    """What a child would cost that is started anew instead of forked: Python and the package, nothing else."""
+    subprocess.run([sys.executable, "-c", "import cronfleet.sdk"], check=True)
+
+
+def stopped() -> float:
+    """How long after its limit an attempt that hangs is gone."""
+    before = time.perf_counter()
+    result = attempt("benchmark.sleep", 60, seconds=0.5)
+    assert result.outcome is Outcome.TIMED_OUT
+    return (time.perf_counter() - before - 0.5) * 1000
+
+
+def one_after_the_other() -> float:
+    """When the last of a batch starts, if one invocation works through it."""
+    before = time.perf_counter()
+    for _ in range(BATCH - 1):
+        attempt("benchmark.sleep", WORK_SECONDS)
+    return time.perf_counter() - before
+
+
+def main() -> None:
+    """All figures."""
+    for service in ("dynamodb", "sqs", "secretsmanager", "lambda"):
+        boto3.client(service, region_name="us-east-1")
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, {resident:.0f} MB resident with four AWS clients")
+    show("the job called in the worker's own process", milliseconds(lambda: nothing(None, None)))
+    show("an attempt in a forked child", milliseconds(lambda: attempt("benchmark.nothing")))
+    show("an attempt in a forked child, with one receipt", milliseconds(lambda: attempt("benchmark.receipt")))
+    show("a fresh interpreter instead of a fork", milliseconds(fresh_interpreter, 20))
+    show("an attempt that hangs: gone after its limit", sorted(stopped() for _ in range(10)))
+    print(
+        f"{BATCH} messages of {WORK_SECONDS} s in one invocation, one after the other: "
+        f"the last starts after {one_after_the_other():.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()
