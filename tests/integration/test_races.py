@@ -14,8 +14,8 @@ from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunStatus
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
-from tests.integration.contracts.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
 from tests.support.emulator import client
+from tests.support.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON, SettableClock
 from tests.support.stores import dynamodb_engine, moto_engine
 

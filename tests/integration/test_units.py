@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.units import cost_of
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, ClaimOutcome, RunClaim, ScheduleClaim
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
+from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.job_store import (
@@ -18,10 +20,10 @@ from cronfleet.ports.job_store import (
     ReplaceRun,
     UpdateTimer,
 )
-from tests.integration.contracts import examples
-from tests.integration.contracts.examples import TENANT, changed, claim_of, run, run_timer, waiting
+from tests.support import examples
 from tests.support.builders import cron
 from tests.support.capacity import counted
+from tests.support.examples import TENANT, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine, dynamodb_engine
 
@@ -166,3 +168,15 @@ def test_a_pause_costs_no_more_than_its_items(engine: Engine) -> None:
         store.commit([UpdateTimer(paused, waiting()), InsertAudit(examples.audit())])
     # Two items at two units each, the entry that leaves the due index, and the status in the index by tenant.
     assert 4.0 <= capacity.writes <= 8.0
+
+
+@pytest.mark.parametrize(
+    ("firings", "overlap", "budget"),
+    [(50, Overlap.ALLOW, 5.3), (120, Overlap.ALLOW, 5.3), (1, Overlap.ALLOW, 9.0), (50, Overlap.SKIP, 7.3)],
+)
+def test_the_whole_chain_stays_in_its_budget(engine: Engine, firings: int, overlap: Overlap, budget: float) -> None:
+    cost = cost_of(engine.client, engine.prefix, firings, overlap)
+    assert len(engine.store.list_runs(TENANT, "nightly-billing-of-customer-000000", cursor=None, limit=9).items) == 1
+    assert 5.0 < cost.writes <= budget
+    if firings > 1:
+        assert 1.0 < cost.reads <= 2.1

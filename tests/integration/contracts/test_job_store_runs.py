@@ -8,8 +8,8 @@ import pytest
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.ports.job_store import Refused
-from tests.integration.contracts import examples
-from tests.integration.contracts.examples import TENANT, run
+from tests.support import examples
+from tests.support.examples import TENANT, run
 from tests.support.settable_clock import NOON
 
 

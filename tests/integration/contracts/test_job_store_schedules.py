@@ -26,8 +26,8 @@ from cronfleet.ports.job_store import (
     ReplaceRun,
     UpdateTimer,
 )
-from tests.integration.contracts import examples
-from tests.integration.contracts.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
+from tests.support import examples
+from tests.support.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 

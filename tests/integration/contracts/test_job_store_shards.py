@@ -13,8 +13,8 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Pause, Status, Timer
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.ports.job_store import CreateTimer, InsertRunTimer, UpdateTimer
-from tests.integration.contracts import examples
-from tests.integration.contracts.examples import TENANT, batch, changed, claim_of, run_timer, waiting
+from tests.support import examples
+from tests.support.examples import TENANT, batch, changed, claim_of, run_timer, waiting
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 

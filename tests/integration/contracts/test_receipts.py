@@ -6,7 +6,7 @@ import pytest
 
 from cronfleet.domain.run import RunStatus
 from cronfleet.ports.target import FenceLost, Receipt
-from tests.integration.contracts.examples import run
+from tests.support.examples import run
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 

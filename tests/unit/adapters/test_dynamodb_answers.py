@@ -16,7 +16,7 @@ from cronfleet.domain.claim import BatchId, ClaimOutcome
 from cronfleet.domain.lease import SLOT
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, NoAnswer, Refused, UpdateTimer
 from cronfleet.ports.target import FenceLost
-from tests.integration.contracts.examples import audit, changed, claim_of, run, waiting
+from tests.support.examples import audit, changed, claim_of, run, waiting
 from tests.support.settable_clock import NOON, SettableClock
 
 BATCH = BatchId(0, 1, 1)

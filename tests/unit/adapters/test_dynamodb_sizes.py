@@ -20,8 +20,8 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, RunStatus
 from cronfleet.domain.schedule import Timer
-from tests.integration.contracts.examples import claim_of, run, run_timer, waiting
 from tests.support.builders import cron
+from tests.support.examples import claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
 
 KIB = 1024

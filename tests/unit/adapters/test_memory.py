@@ -7,7 +7,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.queues import MemoryQueue
 from cronfleet.domain.claim import BatchId, ClaimOutcome
 from cronfleet.ports.job_store import CreateTimer, NoAnswer
-from tests.integration.contracts.examples import claim_of, waiting
+from tests.support.examples import claim_of, waiting
 from tests.support.faults import Crash, FaultAt, FaultyQueue, FaultyStore
 from tests.support.settable_clock import NOON, SettableClock
 

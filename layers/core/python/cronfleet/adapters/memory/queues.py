@@ -5,6 +5,7 @@ A test or a simulator plays the part of the poller: `receive`, then `delete`, or
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import count
 from typing import Final, Generic, TypeVar
 
@@ -33,7 +34,7 @@ class Received(Generic[Body]):
 @dataclass(slots=True)
 class _Held(Generic[Body]):
     body: Body
-    visible_at: Instant
+    visible_at: Instant = 0
     receive_count: int = 0
 
 
@@ -51,6 +52,8 @@ class MemoryQueue(Generic[Body]):
     copies: Callable[[Body], int] = lambda _: 1
     dead: list[Body] = field(default_factory=list)
     _held: dict[int, _Held[Body]] = field(default_factory=dict)
+    # When each may be received, soonest first; an entry that no longer agrees with `_held` is passed over.
+    _due: list[tuple[Instant, int]] = field(default_factory=list)
     _receipts: "count[int]" = field(default_factory=count)
 
     def put(self, body: Body, delay_seconds: int) -> bool:
@@ -60,22 +63,26 @@ class MemoryQueue(Generic[Body]):
         if not self.accepts(body):
             return False
         for _ in range(self.copies(body)):
-            self._held[next(self._receipts)] = _Held(body, self.clock.now() + delay_seconds * SECOND)
+            receipt = next(self._receipts)
+            self._held[receipt] = _Held(body)
+            self._show(receipt, self.clock.now() + delay_seconds * SECOND)
         return True
+
+    def _show(self, receipt: int, visible_at: Instant) -> None:
+        self._held[receipt].visible_at = visible_at
+        heappush(self._due, (visible_at, receipt))
 
     def receive(self, most: int = 10) -> list[Received[Body]]:
         """Up to `most` visible messages, hidden from now on until they are deleted or their time is up."""
         now = self.clock.now()
-        visible = sorted((held.visible_at, receipt) for receipt, held in self._held.items() if held.visible_at <= now)
         taken: list[Received[Body]] = []
-        for _, receipt in visible:
-            if len(taken) == most:
-                break
+        while len(taken) < most and (visible_at := self.next_visible_at()) is not None and visible_at <= now:
+            _, receipt = heappop(self._due)
             if self._bury(receipt):
                 continue
             held = self._held[receipt]
             held.receive_count += 1
-            held.visible_at = now + self.visibility_seconds * SECOND
+            self._show(receipt, now + self.visibility_seconds * SECOND)
             taken.append(Received(held.body, receipt, held.receive_count))
         return taken
 
@@ -92,7 +99,7 @@ class MemoryQueue(Generic[Body]):
     def give_back(self, receipt: int) -> None:
         """Let it be received again at once."""
         if receipt in self._held:
-            self._held[receipt].visible_at = self.clock.now()
+            self._show(receipt, self.clock.now())
 
     def lose(self, wanted: Callable[[Body], bool]) -> int:
         """Drop what `wanted` names, as a queue should never do; the number dropped."""
@@ -103,7 +110,13 @@ class MemoryQueue(Generic[Body]):
 
     def next_visible_at(self) -> Instant | None:
         """When the next message can be received; `None` when there is none."""
-        return min((held.visible_at for held in self._held.values()), default=None)
+        while self._due:
+            visible_at, receipt = self._due[0]
+            held = self._held.get(receipt)
+            if held is not None and held.visible_at == visible_at:
+                return visible_at
+            heappop(self._due)
+        return None
 
     def bodies(self) -> list[Body]:
         """Everything that is neither deleted nor dead, oldest first."""

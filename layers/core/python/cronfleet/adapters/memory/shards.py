@@ -1,5 +1,6 @@
 """`ShardStore` in memory."""
 
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -49,7 +50,9 @@ class MemoryShards:
         return self.state.leases.get(shard)
 
     def put_batch(self, batch: Batch) -> None:
-        self.state.batches.setdefault(batch.batch_id, batch)
+        if batch.batch_id not in self.state.batches:
+            self.state.batches[batch.batch_id] = batch
+            insort(self.state.log.setdefault(batch.batch_id.shard, []), batch.batch_id.order)
 
     def get_batch(self, batch_id: BatchId) -> Batch | None:
         return self.state.batches.get(batch_id)
@@ -127,10 +130,10 @@ class MemoryShards:
         return True
 
     def batches(self, shard: int, after: BatchId | None, through: BatchId, limit: int) -> Sequence[Batch]:
-        start = (0, 0) if after is None else after.order
-        inside = [batch_id for batch_id in self.state.batches if batch_id.shard == shard]
-        ordered = sorted(batch_id.order for batch_id in inside if start < batch_id.order <= through.order)
-        return [self.state.batches[BatchId(shard, *order)] for order in ordered[:limit]]
+        log = self.state.log.get(shard, [])
+        start = 0 if after is None else bisect_right(log, after.order)
+        ordered = log[start : min(start + limit, bisect_right(log, through.order))]
+        return [self.state.batches[BatchId(shard, *order)] for order in ordered]
 
     def get_books(self, shard: int) -> Books:
         return self.state.books.get(shard, Books(shard))

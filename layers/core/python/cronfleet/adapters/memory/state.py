@@ -38,6 +38,8 @@ class State:
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     leases: dict[int, ShardLease] = field(default_factory=dict)
     batches: dict[BatchId, Batch] = field(default_factory=dict)
+    log: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    """The order of each shard's batches."""
     books: dict[int, Books] = field(default_factory=dict)
     receipts: dict[tuple[RunKey, str], Receipt] = field(default_factory=dict)
     skew_ms: int | None = 0
