@@ -40,7 +40,8 @@ _RELEASE: Final = Expression(_MINE, "SET #until = :never REMOVE #open_batch, #la
 _RELEASE_WITH_LOSERS: Final = Expression(_MINE, "SET #until = :never, #last_losers = :losers REMOVE #open_batch")
 _DEFER: Final = "SET #due_at = :due_at, #deferred = :reason, #rev = :next_rev"
 _DROP: Final = Expression(
-    "#due_at = :due_at AND attribute_exists(#due_shard)",
+    # Not simply equal: what cannot be read may be due at a fraction of a millisecond.
+    "#due_at >= :due_at AND #due_at < :later AND attribute_exists(#due_shard)",
     "SET #status = :parked, #parked = :reason REMOVE #due_shard, #due_at",
 )
 _SAME_BOOKS: Final = Expression("#rev = :rev")
@@ -143,6 +144,7 @@ class DynamoShards:
     def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
         values = {
             ":due_at": number(item.due_at),
+            ":later": number(item.due_at + 1),
             ":parked": text(Status.PARKED.value),
             ":reason": text(_JSON.serialize(reason_json(reason))),
         }

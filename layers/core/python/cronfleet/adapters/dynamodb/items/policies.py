@@ -22,8 +22,15 @@ def timing_json(misfire: Misfire, overlap: Overlap, jitter_seconds: int) -> dict
 
 def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Overlap, int]:
     """The reverse of `timing_json`; raises `ValueError`, `KeyError`."""
-    misfire = Misfire(MisfirePolicy(stored["misfire"]), stored.get("max", 1), stored["grace"])
-    return misfire, Overlap(stored.get("overlap", Overlap.ALLOW)), stored.get("jitter", 0)
+    misfire = Misfire(MisfirePolicy(stored["misfire"]), _whole(stored.get("max", 1)), _whole(stored["grace"]))
+    return misfire, Overlap(stored.get("overlap", Overlap.ALLOW)), _whole(stored.get("jitter", 0))
+
+
+def _whole(stored: Any) -> int:
+    # The dispatcher computes with these: a wrong type has to be found here, where it costs one item and no tick.
+    if type(stored) is not int:
+        raise ValueError(f"{stored!r} is not a whole number")
+    return stored
 
 
 def retry_json(retry: Retry) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Timers of schedules and of runs, as items of the table `schedules`."""
 
 from collections.abc import Mapping
+from decimal import Decimal
+from math import floor
 from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
@@ -179,4 +181,4 @@ def due_item_of(item: Item) -> DueItem:
     try:
         return run_timer_of(item) if keys.is_run_timer(sort) else timer_of(item)
     except Damaged as error:
-        return Unreadable(partition, sort, int(item["due_at"]["N"]), str(error)[:MAX_WHY_CHARACTERS])
+        return Unreadable(partition, sort, floor(Decimal(item["due_at"]["N"])), str(error)[:MAX_WHY_CHARACTERS])
