@@ -94,7 +94,7 @@ def schedules(now: datetime) -> dict[str, dict[str, Any]]:
         },
         "fails-and-retries": {
             "description": "Fails twice and then succeeds, each attempt with its reason in the history",
-            "trigger": {"every": "60s"},
+            "trigger": {"every": "1m"},
             "target": {"handler": "demo.flaky"},
             "payload": {"failures": 2},
             "policies": {"retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 5}}},

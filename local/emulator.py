@@ -114,6 +114,18 @@ def launch(folder: Folder) -> Emulator:
     return emulator
 
 
+def require_alive(emulator: Emulator, folder: Folder) -> None:
+    """Raise `StackError` when the emulator has ended by itself."""
+    process = emulator.process
+    if not process.alive:
+        # The functions it had started would otherwise work on without it.
+        process.kill_group()
+        raise StackError(
+            f"the emulator (process {process.pid}) has ended, and with it what was registered since the last "
+            f"clean stop: see {folder.emulator_log}, then start again"
+        )
+
+
 def stop(emulator: Emulator, folder: Folder) -> str | None:
     """Stop the emulator so that it writes its state; the answer is a complaint, if there is one."""
     before = folder.emulator_log.stat().st_size

@@ -6,6 +6,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from local import demo, deployment, emulator, surroundings
 from local.aws import Aws
 from local.deployment import Deployment
@@ -48,6 +50,18 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
     folder.require_room()
     gateway = Gateway(folder, options.port)
     running_emulator = _emulator(options, folder, screen)
+    try:
+        running = _product(running_emulator, gateway, options, folder, screen)
+    except (StackError, ClientError, BotoCoreError):
+        # Whatever failed, it may have been for that.
+        emulator.require_alive(running_emulator, folder)
+        raise
+    running.describe()
+    screen.ready(gateway.url, running.key)
+    return running
+
+
+def _product(running_emulator: Emulator, gateway: Gateway, options: Options, folder: Folder, screen: Screen) -> Running:
     aws = Aws(running_emulator.endpoint)
     deployed = _deployment(running_emulator, aws, folder, screen)
     # What waits in the queues may not come before the API.
@@ -63,10 +77,7 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
         with screen.step("demo schedules"):
             demo.register(api)
     deployment.set_polling(aws, enabled=True)
-    running = Running(folder, running_emulator, aws, gateway, journal, key)
-    running.describe()
-    screen.ready(gateway.url, key)
-    return running
+    return Running(folder, running_emulator, aws, gateway, journal, key)
 
 
 def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:

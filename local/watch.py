@@ -4,8 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local import emulator
 from local.bell import Bell
-from local.errors import StackError
 from local.journal import finished_attempt
 from local.log_streams import trim
 from local.metrics import Forwarder
@@ -19,12 +21,20 @@ TRIM_SECONDS: Final = 60
 
 def watch(running: Running, screen: Screen) -> None:
     """Watch until a signal stops the stack; raises `StackError` when it cannot go on."""
+    try:
+        _watch(running, screen)
+    except (ClientError, BotoCoreError):
+        emulator.require_alive(running.emulator, running.folder)
+        raise
+
+
+def _watch(running: Running, screen: Screen) -> None:
     bell = Bell(running.aws)
     forwarder = Forwarder(running.aws)
     flush = _Every(FLUSH_SECONDS, forwarder.flush)
     tidy = _Every(TRIM_SECONDS, lambda: trim(running.aws))
     while True:
-        _require_emulator(running)
+        emulator.require_alive(running.emulator, running.folder)
         _keep_front(running, screen)
         bell.ring()
         for record in running.journal.new_records():
@@ -49,17 +59,6 @@ class _Every:
         if time.monotonic() >= self._next:
             self._action()
             self._next = time.monotonic() + self._seconds
-
-
-def _require_emulator(running: Running) -> None:
-    process = running.emulator.process
-    if not process.alive:
-        # The functions it had started would otherwise work on without it.
-        process.kill_group()
-        raise StackError(
-            f"the emulator (process {process.pid}) has ended, and with it what was registered since the last "
-            f"clean stop: see {running.folder.emulator_log}, then start again"
-        )
 
 
 def _keep_front(running: Running, screen: Screen) -> None:

@@ -1,0 +1,121 @@
+"""The local stack itself: it starts beside another, survives what can be survived, and stops without a trace."""
+
+import signal
+import socket
+import time
+
+import pytest
+
+from local.testing import StackProcess, running_stack
+from tests.e2e.conftest import Caller
+from tests.e2e.processes import function_processes, kill, left_of
+
+pytestmark = pytest.mark.e2e
+
+SECOND_START_SECONDS = 60
+QUIET = ("--port", "0", "--no-demo")
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory):
+    """A stack that has run once, was used, and was stopped cleanly: what `make run` finds the second time."""
+    state = tmp_path_factory.mktemp("second")
+    with running_stack(state) as stack:
+        api = Caller(stack)
+        api.put("kept", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"}, labels={"a": "b"})
+        api.wait_for_runs("kept", lambda rows: len(rows) >= 2)
+        emulator = stack.facts["processes"]["emulator"]
+        assert stack.stop() == 0
+    assert left_of(stack, emulator) == []
+    return state
+
+
+def test_what_was_registered_is_there_after_the_next_start_and_goes_on_firing(state):
+    with running_stack(state) as stack:
+        api = Caller(stack)
+        assert not [line for line in stack.lines if "CDK" in line]
+        assert api.ask("GET", "/v1/schedules/kept").body["labels"] == {"a": "b"}
+        before = {row["run_id"] for row in api.runs("kept")}
+        assert len(before) >= 2
+        api.wait_for_runs("kept", lambda rows: len({row["run_id"] for row in rows} - before) >= 2)
+
+
+def test_a_second_stack_on_the_same_folder_is_told_so_in_one_line(state):
+    with running_stack(state):
+        second = StackProcess(state, QUIET).start()
+        assert second.wait() == 1
+        assert len(second.lines) == 1
+        assert "already running" in second.lines[0]
+
+
+def test_a_port_in_use_is_one_line_and_nothing_is_left_running(state):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        stack = StackProcess(state, ("--port", str(port), "--no-demo")).start()
+        assert stack.wait() == 1
+    assert len(stack.lines) == 1
+    assert f"port {port} cannot be used" in stack.lines[0]
+    assert left_of(stack) == []
+
+
+def test_a_killed_front_is_replaced_within_a_second_and_its_callers_only_wait(state):
+    with running_stack(state) as stack:
+        api = Caller(stack)
+        front = stack.facts["processes"]["front"]
+        kill([front])
+        began = time.monotonic()
+        assert api.ask("GET", "/v1/health").status == 200
+        assert time.monotonic() - began < 5
+        stack.wait_for_line(f"the front (process {front}) had ended", 5)
+        assert stack.facts["processes"]["front"] != front
+
+
+def test_when_the_supervisor_is_killed_firing_goes_on_and_the_next_start_adopts_the_emulator(state):
+    first = StackProcess(state, QUIET).start().wait_until_ready()
+    facts = first.facts
+    kill([facts["processes"]["supervisor"]])
+    first.wait()
+    # The front of the killed supervisor still answers at its address.
+    before = {row["run_id"] for row in Caller(first).runs("kept")}
+    Caller(first).wait_for_runs("kept", lambda rows: len({row["run_id"] for row in rows} - before) >= 2)
+    with running_stack(state) as second:
+        assert [line for line in second.lines if "going on with it" in line]
+        assert second.facts["processes"]["emulator"] == facts["processes"]["emulator"]
+        assert Caller(second).ask("GET", "/v1/schedules/kept").status == 200
+    assert left_of(second, facts["processes"]["emulator"]) == []
+
+
+def test_sigterm_stops_like_ctrl_c(state):
+    with running_stack(state) as stack:
+        emulator = stack.facts["processes"]["emulator"]
+        assert stack.stop(signal.SIGTERM) == 0
+        assert "no process is left" in stack.lines[-1]
+    assert left_of(stack, emulator) == []
+
+
+def test_no_fire_is_missing_after_functions_and_front_were_killed_while_every_second_fired(state):
+    with running_stack(state) as stack:
+        api = Caller(stack)
+        for _ in range(5):
+            kill([stack.facts["processes"]["front"], *function_processes(stack)])
+            stack.wait_for_line("had ended", 5)
+            had = len(api.runs("kept"))
+            api.wait_for_runs("kept", lambda rows, had=had: len(rows) >= had + 2)
+        api.ask("POST", "/v1/schedules/kept/pause", {"reason": "count what fired"})
+        # A message that died with its function before its run had a row is sent again after five minutes.
+        rows = api.wait_for_runs("kept", _all_ended, seconds=480)
+    assert len({row["nominal_at"] for row in rows if row["cause"] == "schedule"}) == len(rows)
+
+
+def test_a_dead_emulator_ends_the_stack_with_one_line_and_nothing_orphaned(tmp_path_factory):
+    stack = StackProcess(tmp_path_factory.mktemp("dead"), QUIET).start().wait_until_ready()
+    emulator = stack.facts["processes"]["emulator"]
+    kill([emulator])
+    assert stack.wait() == 1
+    assert f"the emulator (process {emulator}) has ended" in stack.lines[-1]
+    assert not [line for line in stack.lines if "Traceback" in line]
+    assert left_of(stack, emulator) == []
+
+
+def _all_ended(rows):
+    return all(row["status"] in {"succeeded", "skipped", "missed"} for row in rows)

@@ -1,0 +1,110 @@
+"""The deployed product as its callers see it: registered over HTTP, fired by the ticks, executed, in the history."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from local.aws import Aws
+from tests.e2e.conftest import Caller
+from tests.e2e.processes import function_processes, kill
+
+pytestmark = pytest.mark.e2e
+
+INDIA = ZoneInfo("Asia/Kolkata")
+ACCOUNTS = ["ahmedabad", "bengaluru", "chennai", "delhi", "ernakulam"]
+TIMEOUT_SECONDS = 15
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+@pytest.fixture(scope="module")
+def begun_at() -> datetime:
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered(api: Caller, begun_at: datetime) -> datetime:
+    """Everything that must wait for its time, registered at once; answers the moment of all that fire once."""
+    nightly = begun_at.replace(second=0) + timedelta(minutes=2 if begun_at.second > 30 else 1)
+    there = nightly.astimezone(INDIA)
+    retry = {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 1}}
+    api.put("each-second", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
+    api.put("once", trigger={"at": nightly.isoformat()}, target={"handler": "demo.heartbeat"})
+    api.put("flaky", trigger={"at": nightly.isoformat()}, target={"handler": "demo.flaky"}, policies={"retry": retry})
+    api.put(
+        "nightly",
+        trigger={"cron": f"{there.minute} {there.hour} * * *", "timezone": "Asia/Kolkata"},
+        target={"handler": "billing.nightly"},
+        payload={"accounts": ACCOUNTS, "seconds_per_account": 2},
+        policies={"timeout_seconds": TIMEOUT_SECONDS, "retry": retry},
+    )
+    return nightly
+
+
+def test_without_a_key_nothing_but_the_documentation_is_to_be_had(api):
+    assert api.ask("GET", "/v1/schedules", key="").status == 401
+    assert api.ask("GET", "/v1/schedules", key="cf_none_0123456789abcdef").status == 403
+    assert api.ask("GET", "/openapi.json", key="").body["openapi"].startswith("3.")
+
+
+def test_a_malformed_schedule_is_a_problem_that_names_its_field(api):
+    answer = api.ask("PUT", "/v1/schedules/bad", {"trigger": {"cron": "0 25 * * *"}, "target": {"handler": "x"}})
+    assert 400 <= answer.status < 500
+    assert "trigger.cron" in str(answer.body)
+
+
+def test_a_schedule_of_one_second_fires_every_second_and_never_early(api):
+    rows = api.wait_for_runs("each-second", lambda rows: sum(row["status"] == "succeeded" for row in rows) >= 10)
+    api.ask("POST", "/v1/schedules/each-second/pause", {"reason": "seen enough"})
+    finished = sorted((row for row in rows if row["status"] == "succeeded"), key=lambda row: row["nominal_at"])
+    moments = [_instant(row["nominal_at"]) for row in finished]
+    assert moments == [moments[0] + timedelta(seconds=number) for number in range(len(moments))]
+    assert all(_instant(row["started_at"]) >= _instant(row["due_at"]) for row in finished)
+    assert all(row["lag_seconds"] >= 0 for row in finished)
+
+
+def test_a_one_shot_fires_once_at_its_instant_with_its_lag_in_the_history(api, registered):
+    [run] = api.wait_for_runs("once", lambda rows: [row["status"] for row in rows] == ["succeeded"])
+    assert _instant(run["nominal_at"]) == registered
+    assert 0 <= run["lag_seconds"] < 30
+    assert api.ask("GET", f"/v1/runs/{run['run_id']}").body["status"] == "succeeded"
+
+
+def test_a_job_that_fails_is_retried_and_every_attempt_has_its_reason(api):
+    [run] = api.wait_for_runs("flaky", lambda rows: [row["status"] for row in rows] == ["succeeded"])
+    assert [attempt["outcome"] for attempt in run["attempts"]] == ["failed", "failed", "succeeded"]
+    assert all("the far end hung up" in attempt["error"] for attempt in run["attempts"][:2])
+
+
+def test_a_nightly_job_whose_worker_is_killed_half_way_is_finished_by_another_and_bills_once(api, stack, registered):
+    """The worked example: a job of Asia/Kolkata, SIGKILL in its middle, a takeover after the lease, effects once."""
+    api.wait_for_runs("nightly", lambda rows: [row["status"] for row in rows] == ["running"])
+    killed = kill(function_processes(stack, "worker-standard"))
+    assert killed
+    # The lease (limit and margin), then at most one round of the sweeper.
+    [run] = api.wait_for_runs("nightly", lambda rows: rows[0]["status"] == "succeeded", seconds=TIMEOUT_SECONDS + 150)
+    assert _instant(run["nominal_at"]) == registered
+    first, second = run["attempts"]
+    assert second["outcome"] == "succeeded"
+    assert second["fence"] > first["fence"]
+    assert _instant(second["started_at"]) >= _instant(first["started_at"]) + timedelta(seconds=TIMEOUT_SECONDS)
+    # One receipt for each account, some by the attempt that was killed, the rest by the one that took over.
+    billed_by = _receipts(stack, run["run_id"])
+    assert sorted(billed_by) == [f"invoice-{account}" for account in ACCOUNTS]
+    assert set(billed_by.values()) == {1, 2}
+
+
+def _receipts(stack, run_id: str) -> dict[str, int]:
+    """Name of each receipt of the run, and which attempt recorded it, as the table has them."""
+    table = Aws(stack.facts["emulator"]).client("dynamodb")
+    found = table.scan(TableName="cronfleet-receipts")["Items"]
+    nominal = run_id.split("~")[3]
+    return {
+        item["sk"]["S"].rpartition("#")[2]: json.loads(item["value"]["S"])[0]["attempt"]
+        for item in found
+        if nominal in item["sk"]["S"]
+    }
