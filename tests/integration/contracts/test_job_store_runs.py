@@ -69,6 +69,7 @@ def test_history_is_newest_first_and_one_schedules_own(store: Any) -> None:
             page = store.list_runs(TENANT, "nightly", cursor=page.cursor, limit=limit)
             found += [row.key for row in page.items]
         assert found == newest_first
+    assert store.list_runs(TENANT, "nightly", cursor=None, limit=len(rows)).cursor is None, "nothing is left"
 
 
 def test_a_schedule_without_runs_has_an_empty_history(store: Any) -> None:

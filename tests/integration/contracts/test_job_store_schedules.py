@@ -285,6 +285,8 @@ def test_pages_neither_repeat_nor_leave_out(store: Any) -> None:
     create(store, *map(waiting, names))
     for limit in (1, 2, 3, 6, 7, 8):
         assert listing(store, limit) == names
+    whole = store.list_schedules(TENANT, prefix="", status=None, cursor=None, limit=len(names))
+    assert whole.cursor is None, "nothing is left"
 
 
 def test_filters_do_not_eat_into_the_limit(store: Any) -> None:
