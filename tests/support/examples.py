@@ -43,7 +43,7 @@ def timers() -> list[Timer]:
         waiting("paused", NOON + DAY, status=Status.PAUSED, pause=paused, nominal_at=NOON + MINUTE),
         waiting("parked", None, status=Status.PARKED, parked=Reason(Code.UNREADABLE, "no such zone")),
         waiting("deferred", NOON + 5 * SECOND, nominal_at=NOON, deferred=WHY, fire_through=NOON - HOUR),
-        waiting("tombstone", None, status=Status.CANCELLED, epoch=9, epoch_since=NOON, rev=30),
+        waiting("tombstone", None, status=Status.CANCELLED, epoch=9, epoch_starts=(NOON,), rev=30),
         timer(
             cron("0 2 * * *", "Asia/Kolkata"),
             NOON,
@@ -56,7 +56,8 @@ def timers() -> list[Timer]:
             timeout_seconds=840,
             version=7,
             epoch=3,
-            epoch_since=NOON - DAY,
+            epoch_starts=(NOON - 2 * DAY, NOON - DAY),
+            born_epoch=1,
             rev=12,
             due_at=NOON + 42 * SECOND,
             start_at=NOON - 9 * DAY,

@@ -122,9 +122,11 @@ def schedule(status: Status = Status.ACTIVE, **changes: object) -> Timer:
 SCHEDULES: dict[str, Timer | None] = {
     "gone": None,
     **{status.value: schedule(status) for status in Status},
-    "active, its trigger changed (or it was resumed) before the fire was due": schedule(epoch=2, epoch_since=TWO - 1),
-    "active, its trigger changed (or it was resumed) when the fire was due": schedule(epoch=2, epoch_since=TWO),
-    "active, cancelled and created anew": schedule(epoch=2, epoch_since=0),
+    "active, its trigger changed (or it was resumed) before the fire was due": schedule(
+        epoch=2, epoch_starts=(0, TWO - 1)
+    ),
+    "active, its trigger changed (or it was resumed) when the fire was due": schedule(epoch=2, epoch_starts=(0, TWO)),
+    "active, cancelled and created anew": schedule(epoch=2, epoch_starts=(0,), born_epoch=2),
 }
 
 

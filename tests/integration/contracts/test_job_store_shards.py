@@ -196,7 +196,14 @@ def test_an_index_entry_holds_what_a_claim_needs(store: Any) -> None:
     full = next(timer for timer in examples.timers() if timer.schedule_id == "full")
     put(store, replace(full, shard=0))
     (found,) = due(store)
-    unknown = {"claim_batch": None, "change_id": "", "epoch_since": 0, "created_at": 0, "updated_at": 0}
+    unknown = {
+        "claim_batch": None,
+        "change_id": "",
+        "epoch_starts": (),
+        "born_epoch": 0,
+        "created_at": 0,
+        "updated_at": 0,
+    }
     assert found == replace(full, shard=0, **unknown)
 
 

@@ -19,7 +19,7 @@ from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, RunStatus
-from cronfleet.domain.schedule import Timer
+from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Timer
 from tests.support.builders import cron
 from tests.support.examples import claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
@@ -51,7 +51,8 @@ def largest_timer() -> Timer:
         timeout_seconds=840,
         version=999_999,
         epoch=999_999,
-        epoch_since=NOON + 1,
+        epoch_starts=tuple(NOON + n for n in range(MAX_EPOCH_STARTS)),
+        born_epoch=99_999,
         rev=9_999_999,
         nominal_at=NOON + 1,
         due_at=NOON + 1,

@@ -91,10 +91,24 @@ def test_a_schedule_whose_id_comes_back_goes_on_with_the_numbers_of_the_one_befo
     assert made.created_at == NOON + 2 * HOUR
 
 
-def test_what_an_earlier_life_left_claimed_cannot_start_in_the_new_one():
-    tombstone, _ = cancelled(create(THREE)[0], now=NOON, change_id="x")
+def test_what_an_earlier_life_left_claimed_or_queued_cannot_start_in_the_new_one():
+    earlier, _ = create(THREE)
+    tombstone, _ = cancelled(earlier, now=NOON, change_id="x")
     made, _ = create(NINE, tombstone, now=NOON + HOUR)
-    assert made.epoch_since < NOON
+    assert made.born_epoch > earlier.epoch
+    resumed_later, _ = resumed(replace(made, status=Status.PAUSED), now=NOON + 2 * HOUR, change_id="y", catch_up=None)
+    assert resumed_later.born_epoch == made.born_epoch
+
+
+def test_a_fire_knows_when_its_epoch_ended_however_many_changes_came_after():
+    timer, _ = create(THREE)
+    for number in range(1, 12):
+        paused_timer = replace(timer, status=Status.PAUSED)
+        timer, _ = resumed(paused_timer, now=NOON + number * HOUR, change_id=f"c{number}", catch_up=None)
+    assert timer.epoch_ended_at(timer.epoch) is None
+    assert timer.epoch_ended_at(timer.epoch - 1) == NOON + 11 * HOUR
+    assert timer.epoch_ended_at(timer.epoch - 8) == NOON + 4 * HOUR
+    assert timer.epoch_ended_at(1) == 0, "forgotten: whatever it named has been overtaken often enough"
 
 
 def test_a_schedule_that_would_never_fire_is_refused():

@@ -150,9 +150,10 @@ Admission: TypeAlias = Admit | End | Wait
 def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
     """Whether the schedule, read strongly after the row was started, still wants this attempt.
 
-    Manual causes pass a pause and a changed trigger. A retry waits out a pause; a first attempt ends with it.
+    Manual causes pass a pause and a changed trigger, but not the end of the schedule's life: one that is created
+    anew under the same id owes its predecessor nothing. A retry waits out a pause; a first attempt ends with it.
     """
-    if timer is None or timer.status is Status.CANCELLED:
+    if timer is None or timer.status is Status.CANCELLED or run.key.epoch < timer.born_epoch:
         return End(RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before the run started"))
     first = run.attempt == 1
     if run.key.is_scheduled:
@@ -160,9 +161,9 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
             return _hold_back(first, now, Reason(Code.NOT_ON, f"the schedule is {timer.status}"))
         if timer.status is Status.PAUSED:
             return _hold_back(first, now, paused_reason(timer), timer.due_at)
-        # Asked of later attempts too: they get here only if the first one's worker died before it could say so,
-        # or if the schedule was cancelled and created anew.
-        if timer.epoch > run.key.epoch and run.due_at > timer.epoch_since:
+        # Asked of later attempts too: they get here only if the first one's worker died before it could say so.
+        ended_at = timer.epoch_ended_at(run.key.epoch)
+        if ended_at is not None and run.due_at > ended_at:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
     return Admit(timer.version if first else run.version)

@@ -11,11 +11,11 @@ from typing import Any, Final
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, TimerKind
 from cronfleet.domain.dispatch_plan import claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, CronfleetError, Invalid
-from cronfleet.domain.instant import EARLIEST, Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.instant import Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.misfire import Misfire, split
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
-from cronfleet.domain.schedule import Change, Definition, Pause, Spec, Status, Timer, moved
+from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Change, Definition, Pause, Spec, Status, Timer, moved
 from cronfleet.domain.shard import shard_of
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import OneShotTrigger, latest_fires
@@ -50,8 +50,8 @@ def created(
         **_fixed_by(spec),
         version=tombstone.version + 1 if tombstone else 1,
         epoch=tombstone.epoch + 1 if tombstone else 1,
-        # Nothing that an earlier life of this id left claimed may start in this one, however early it was due.
-        epoch_since=EARLIEST if tombstone else now,
+        epoch_starts=(now,),
+        born_epoch=tombstone.epoch + 1 if tombstone else 1,
         rev=tombstone.rev + 1 if tombstone else 1,
         nominal_at=None,
         due_at=None,
@@ -130,7 +130,7 @@ def _new_epoch(timer: Timer, now: Instant) -> Timer:
     return replace(
         timer,
         epoch=timer.epoch + 1,
-        epoch_since=now,
+        epoch_starts=(*timer.epoch_starts, now)[-MAX_EPOCH_STARTS:],
         nominal_at=None,
         due_at=None,
         deferred=None,

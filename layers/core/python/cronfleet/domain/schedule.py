@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from cronfleet.domain.errors import Conflict
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
@@ -15,6 +15,9 @@ from cronfleet.domain.target import Target
 from cronfleet.domain.trigger import Trigger
 
 DEFAULT_TIMEOUT_SECONDS: Final = 60
+MAX_EPOCH_STARTS: Final = 8
+"""Epochs whose beginning a timer remembers: a fire that was overtaken by more changes than that does not run."""
+
 MAX_TIMEOUT_SECONDS: Final = 840
 """A worker function lives 900 s at most; the rest is for starting, finishing and the lease."""
 
@@ -148,7 +151,8 @@ class Definition:
 class Timer:
     """The hot item of a schedule: what the dispatcher needs, and nothing that a payload can blow up.
 
-    `version` is the definition's number. `epoch` rises when old fires must no longer count, at `epoch_since`.
+    `version` is the definition's number. `epoch` rises when old fires must no longer count; `epoch_starts` says
+    since when, for the latest epochs (newest last), and `born_epoch` is the first of this life of the id.
     `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
     to be claimed (after jitter or deferral; while paused, when to resume); both `None` when nothing waits.
     Fires at or before `fire_through` are wanted however late: a resume asked for them.
@@ -167,7 +171,8 @@ class Timer:
     timeout_seconds: int
     version: int
     epoch: int
-    epoch_since: Instant
+    epoch_starts: tuple[Instant, ...]
+    born_epoch: int
     rev: int
     nominal_at: Instant | None
     due_at: Instant | None
@@ -186,6 +191,18 @@ class Timer:
     def key(self) -> str:
         """What jitter is hashed from, and errors name: tenant and schedule."""
         return f"{self.tenant}~{self.schedule_id}"
+
+    @property
+    def epoch_since(self) -> Instant:
+        """When the current epoch began."""
+        return self.epoch_starts[-1] if self.epoch_starts else EARLIEST
+
+    def epoch_ended_at(self, epoch: int) -> Instant | None:
+        """When an earlier `epoch` ended; `None` while it is the current one, the beginning of time if forgotten."""
+        if epoch >= self.epoch:
+            return None
+        position = len(self.epoch_starts) - (self.epoch - epoch)
+        return self.epoch_starts[position] if position >= 0 else EARLIEST
 
     @property
     def etag(self) -> str:

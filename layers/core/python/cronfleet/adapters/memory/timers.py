@@ -53,5 +53,5 @@ def damage(state: State, timer: Timer, why: str) -> Unreadable:
 
 def _projected(timer: Timer) -> Timer:
     """What an index entry holds: enough for a claim. Who claimed, changed or paused it only the base item says."""
-    bare = replace(timer, claim_batch=None, change_id="", epoch_since=0, created_at=0, updated_at=0)
+    bare = replace(timer, claim_batch=None, change_id="", epoch_starts=(), born_epoch=0, created_at=0, updated_at=0)
     return replace(bare, pause=None, parked=None, deferred=None)
