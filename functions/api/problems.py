@@ -9,7 +9,17 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
-from cronfleet.domain.errors import Conflict, Contended, CronfleetError, Exists, Invalid, KeyReused, NotFound, Stale
+from cronfleet.domain.errors import (
+    ClockSkewed,
+    Conflict,
+    Contended,
+    CronfleetError,
+    Exists,
+    Invalid,
+    KeyReused,
+    NotFound,
+    Stale,
+)
 
 from .reading import NotJson, TooLarge, dotted, kind_of
 from .schemas import ID, ID_IN_WORDS
@@ -142,7 +152,7 @@ def _of_domain(error: CronfleetError) -> Problem:
             return _one(422, "key-reused", "The key belongs to another request", "Idempotency-Key", str(error))
         case Conflict():
             return Problem(409, "conflict", "Its state does not allow this", str(error))
-        case Contended():
+        case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)
         case _:

@@ -7,7 +7,7 @@ import pytest
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
-from cronfleet.domain.errors import Conflict, Contended, Exists, Invalid, KeyReused, NotFound, Stale
+from cronfleet.domain.errors import ClockSkewed, Conflict, Contended, Exists, Invalid, KeyReused, NotFound, Stale
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import RunStatus
@@ -370,3 +370,19 @@ def test_fires_are_asked_for_from_and_to_both_included(here):
     here.create(spec=replace(NIGHTLY, trigger=every(10, NOON)))
     found = here.schedules.fires(ACME, "nightly", from_at=NOON + 10 * SECOND, to_at=NOON + 30 * SECOND, limit=10)
     assert [fire.nominal_at - NOON for fire in found] == [10_000, 20_000, 30_000]
+
+
+@pytest.mark.parametrize("skew_ms", [3_600_000, -3_600_000])
+def test_an_api_process_whose_clock_is_off_changes_nothing(skew_ms):
+    """A resume decided an hour ahead would put an hour of fires into a pause that is over."""
+    made = Installation()
+    made.create()
+    before, audited = made.timer(), len(made.audit)
+    made.store.state.skew_ms = skew_ms
+    made.clock.advance(skew_ms / SECOND)
+    with pytest.raises(ClockSkewed):
+        made.schedules.pause(ACME, "nightly", reason="maintenance")
+    with pytest.raises(ClockSkewed):
+        made.create("another")
+    assert made.timer() == before
+    assert len(made.audit) == audited

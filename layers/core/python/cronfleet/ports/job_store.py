@@ -145,7 +145,18 @@ Write: TypeAlias = (
 )
 
 
-class ScheduleStore(Protocol):
+class TimedStore(Protocol):
+    """A store that tells its time."""
+
+    def skew_ms(self) -> int | None:
+        """This process's clock minus the store's, by the Date header of its latest answers.
+
+        0 while the difference is within what a header of whole seconds can tell; `None` before the first answer.
+        """
+        ...
+
+
+class ScheduleStore(TimedStore, Protocol):
     """Timers, definitions, lists; and the one transaction that every change goes through."""
 
     def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
@@ -217,15 +228,8 @@ class RunStore(Protocol):
         ...
 
 
-class ShardStore(Protocol):
+class ShardStore(TimedStore, Protocol):
     """Shard leases, the dispatch log, the due index, claims, and the sweeper's books."""
-
-    def skew_ms(self) -> int | None:
-        """This process's clock minus the store's, by the Date header of its latest answers.
-
-        0 while the difference is within what a header of whole seconds can tell; `None` before the first answer.
-        """
-        ...
 
     def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
         """Take the shard for a slot: `None` when the slot was served, or another's lease is live at `now`.

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.errors import Contended, KeyReused, Stale
+from cronfleet.domain.errors import ClockSkewed, Contended, KeyReused, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, Instant
+from cronfleet.domain.lease import too_skewed
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import (
@@ -98,16 +99,27 @@ class Changing:
     def change(self, caller: Caller, once: Once | None, decide: Callable[[], Draft]) -> Answer:
         """Decide and commit. A request that was answered before under the same key gets that answer.
 
-        `Contended` when others kept being faster, or the store did not answer.
+        `Contended` when others kept being faster, or the store did not answer; `ClockSkewed` before anything is
+        written when this process's clock is off.
         """
         for _ in range(MAX_DECISIONS):
             answered = None if once is None else self._answered(caller, once)
             if answered is not None:
                 return answered
             draft = decide()
+            self._check_clock()
             if self._commit(caller, once, draft):
                 return draft.answer
         raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")
+
+    def _check_clock(self) -> None:
+        """Refuse to write what a wrong clock decided: a resume an hour ahead would swallow an hour of fires.
+
+        Asked after the decision, which has read the store and so heard its time.
+        """
+        skew = self._store.skew_ms()
+        if skew is not None and too_skewed(skew):
+            raise ClockSkewed(skew)
 
     def _answered(self, caller: Caller, once: Once) -> Answer | None:
         record = answer_of(lambda: self._store.find_idempotency(caller.tenant.tenant_id, once.key))
