@@ -2,7 +2,9 @@
 
 from itertools import count
 
-from cronfleet.domain.instant import SECOND, Instant
+import time_machine
+
+from cronfleet.domain.instant import SECOND, Instant, to_datetime
 
 NOON = 1_796_040_000_000
 """2026-11-30T12:00:00Z."""
@@ -24,6 +26,21 @@ class SettableClock:
     def advance(self, seconds: float) -> None:
         """Go on by `seconds`."""
         self.instant += round(seconds * SECOND)
+
+
+class TravellingClock(SettableClock):
+    """A settable clock that takes the whole process along, and with it the time that moto answers with."""
+
+    def __init__(self, traveller: time_machine.Traveller, now: Instant = NOON) -> None:
+        super().__init__(now)
+        self._traveller = traveller
+
+    def set(self, instant: Instant) -> None:
+        super().set(instant)
+        self._traveller.move_to(to_datetime(instant), tick=False)
+
+    def advance(self, seconds: float) -> None:
+        self.set(self.instant + round(seconds * SECOND))
 
 
 class CountingIds:

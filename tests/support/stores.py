@@ -59,8 +59,8 @@ def dynamodb_engine(client: Any, clock: SettableClock | None = None) -> Iterator
 
 
 @contextmanager
-def moto_engine() -> Iterator[Engine]:
-    with mocked_aws(), dynamodb_engine(_moto_client()) as engine:
+def moto_engine(clock: SettableClock | None = None) -> Iterator[Engine]:
+    with mocked_aws(), dynamodb_engine(_moto_client(), clock) as engine:
         yield engine
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import time_machine
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 from cronfleet import settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
+from cronfleet.domain.instant import to_datetime
 from cronfleet.ports.job_store import NoAnswer
 from functions.api import app, handler
 from tests.support import stores
 from tests.support.api import CONTEXT, NIGHTLY, Api, api_on, api_on_memory, event_of
 from tests.support.faults import Faulty
+from tests.support.settable_clock import NOON, TravellingClock
 
 
 @pytest.fixture(params=["memory", "moto"])
@@ -22,7 +25,11 @@ def api(request, monkeypatch):
     if request.param == "memory":
         yield api_on_memory(monkeypatch)
     else:
-        with stores.moto_engine() as engine:
+        # moto's answers carry its time, and the function refuses to change anything under a clock that is off.
+        with (
+            time_machine.travel(to_datetime(NOON), tick=False) as traveller,
+            stores.moto_engine(TravellingClock(traveller)) as engine,
+        ):
             yield api_on(monkeypatch, engine.store, engine.clock)
 
 
