@@ -46,7 +46,7 @@ def key_of(folder: Folder) -> str:
     """The demo tenant's key: made at the first start, kept in the state folder."""
     if not folder.key.exists():
         folder.key.touch(mode=0o600)
-        folder.key.write_text(f"cf_{secrets.token_hex(8)}_{secrets.token_hex(24)}")
+        folder.key.write_text(f"cf_{secrets.token_hex(4)}_{secrets.token_hex(16)}")
     return folder.key.read_text().strip()
 
 

@@ -29,6 +29,7 @@ NODE_PROJECT: Final = ROOT / "infra"
 CDK: Final = NODE_PROJECT / "node_modules" / "aws-cdk" / "bin" / "cdk"
 NOTE: Final = "/cronfleet/local/deployed"
 TOOLKIT: Final = "CDKToolkit"
+WAITS_FOR_REVIEW: Final = "REVIEW_IN_PROGRESS"
 SETTLED: Final = frozenset({"CREATE_COMPLETE", "UPDATE_COMPLETE"})
 CONTEXT: Final = ("-c", "local=true")
 TABLES: Final = ("AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table")
@@ -81,8 +82,8 @@ def is_cdk_installed() -> bool:
     return CDK.exists() and there.exists() and _hashes(there) <= _hashes(NODE_PROJECT / "package-lock.json")
 
 
-def install_cdk(log: Path) -> Command:
-    """Begin to install the CDK command with the npm of the packaged Node; the lock names its hash."""
+def install_cdk(log: Path) -> None:
+    """Install the CDK command with the npm of the packaged Node; the lock names its hash."""
     npm = [
         "npm",
         "ci",
@@ -93,7 +94,7 @@ def install_cdk(log: Path) -> Command:
         "--no-fund",
         "--loglevel=error",
     ]
-    return Command("installing the CDK command", npm, _with_packaged_node(surroundings.base()), log)
+    run("installing the CDK command", npm, _with_packaged_node(surroundings.base()), log)
 
 
 def _hashes(lock: Path) -> frozenset[str]:
@@ -168,9 +169,10 @@ def missing_from(aws: Aws, deployment: Deployment) -> str:
 
 
 def unsettled(aws: Aws) -> list[str]:
-    """Stacks on which CloudFormation is still at work."""
+    """Stacks on which CloudFormation is still at work; not those whose change nobody has begun."""
     stacks = aws.all("cloudformation", "describe_stacks", "Stacks")
-    return [stack["StackName"] for stack in stacks if stack["StackStatus"].endswith("IN_PROGRESS")]
+    status = {stack["StackName"]: stack["StackStatus"] for stack in stacks}
+    return [name for name, word in status.items() if word.endswith("IN_PROGRESS") and word != WAITS_FOR_REVIEW]
 
 
 def set_polling(aws: Aws, *, enabled: bool) -> None:

@@ -20,6 +20,7 @@ class Screen:
         self._out = Console(highlight=False, soft_wrap=True)
         self._errors = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
+        self._began = time.monotonic()
 
     def silenced(self) -> "Screen":
         """A screen that shows errors only."""
@@ -52,7 +53,7 @@ class Screen:
 
     def ready(self, url: str, key: str) -> None:
         """The address, the key, and what to paste."""
-        for line in _invitation(url, key):
+        for line in _invitation(url, key, time.monotonic() - self._began):
             self._out.print(line)
 
     def attempt(self, finished: dict[str, Any]) -> None:
@@ -61,19 +62,20 @@ class Screen:
             self._out.print(_attempt_line(finished))
 
 
-def _invitation(url: str, key: str) -> list[str]:
+def _invitation(url: str, key: str, seconds: float) -> list[str]:
     bearer = f"-H 'Authorization: Bearer {key}'"
     put = f"curl -sS -X PUT {url}/v1/schedules/my-first {bearer}"
     body = escape('{"trigger":{"every":"5s"},"target":{"handler":"demo.heartbeat"}}')
     return [
         "",
-        f"[bold]Cronfleet is ready at[/] [bold cyan]{url}[/]   [dim]documentation: {url}/docs[/]",
+        f"[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]after {seconds:.0f} s; documentation: {url}/docs[/]",
         f"Your key: [bold]{key}[/]",
         "",
         "Paste this: a schedule that fires every five seconds, and then its history, with the lag of each run:",
         "",
-        f"  {put} -H 'Content-Type: application/json' -d '{body}'",
-        f"  curl -sS {url}/v1/schedules/my-first/runs {bearer}",
+        f"[cyan]{put} -H 'Content-Type: application/json' -d '{body}'[/]",
+        "",
+        f"[cyan]curl -sS '{url}/v1/schedules/my-first/runs?limit=3' {bearer}[/]",
         "",
         "[dim]Ctrl-C stops it; what is registered stays. Runs as they happen (lag: started after its due time):[/]",
     ]

@@ -5,6 +5,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -16,8 +17,11 @@ from local.errors import StackError
 from local.folder import Folder
 from local.gateway import Gateway
 from local.journal import Journal
-from local.options import Options
+from local.options import ROOT, Options
 from local.screen import Screen
+from local.steps import alone
+
+TOOLS_LOCK: Final = ROOT / ".local" / "tools.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,9 @@ def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:
         screen.say(f"found the emulator of an earlier run alive (process {left.process.pid}), going on with it")
         return left
     if not emulator.is_installed():
-        with screen.step("environment of the emulator (once)"):
-            emulator.install(folder.deploy_log)
+        with screen.step("environment of the emulator (once)"), alone(TOOLS_LOCK):
+            if not emulator.is_installed():
+                emulator.install(folder.deploy_log)
     with screen.step("emulator"):
         return emulator.launch(folder)
 
@@ -117,10 +122,9 @@ def _deploy(running: Emulator, aws: Aws, folder: Folder, screen: Screen, mark: s
         synthesis = deployment.synthesise(folder)
         commands.callback(synthesis.close)
         if not deployment.is_cdk_installed():
-            installation = deployment.install_cdk(log)
-            commands.callback(installation.close)
-            with screen.step("CDK command (once)"):
-                installation.wait()
+            with screen.step("CDK command (once)"), alone(TOOLS_LOCK):
+                if not deployment.is_cdk_installed():
+                    deployment.install_cdk(log)
         with screen.step("CDK bootstrap"):
             deployment.bootstrap(running, aws, log)
         with screen.step("synthesis of infra/, with layers and functions"):

@@ -1,11 +1,12 @@
 """Commands that the start waits for: their output goes to a log, a failure becomes one line."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,15 @@ from local.options import ROOT
 
 LIMIT_SECONDS: Final = 600
 TAIL_BYTES: Final = 4_000
+
+
+@contextlib.contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Let one start at a time do what follows: stacks of one checkout share their tools."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class Command:

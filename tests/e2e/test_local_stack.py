@@ -3,6 +3,7 @@
 import signal
 import socket
 import time
+from datetime import datetime
 
 import pytest
 
@@ -85,26 +86,33 @@ def test_when_the_supervisor_is_killed_firing_goes_on_and_the_next_start_adopts_
     assert left_of(second, facts["processes"]["emulator"]) == []
 
 
-def test_sigterm_stops_like_ctrl_c(state):
+def test_sigterm_stops_like_ctrl_c_and_no_process_outlives_it_not_even_a_job_at_work(state):
     with running_stack(state) as stack:
+        api = Caller(stack)
+        api.put("slow", trigger={"every": "1s"}, target={"handler": "demo.slow"}, payload={"seconds": 30})
+        api.wait_for_runs("slow", lambda rows: any(row["status"] == "running" for row in rows))
+        api.ask("DELETE", "/v1/schedules/slow")
         emulator = stack.facts["processes"]["emulator"]
         assert stack.stop(signal.SIGTERM) == 0
         assert "no process is left" in stack.lines[-1]
     assert left_of(stack, emulator) == []
 
 
-def test_no_fire_is_missing_after_functions_and_front_were_killed_while_every_second_fired(state):
+def test_no_fire_is_missing_and_none_is_there_twice_after_front_and_functions_were_killed_again_and_again(state):
     with running_stack(state) as stack:
         api = Caller(stack)
+        api.put("under-fire", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
         for _ in range(5):
+            had = len(api.runs("under-fire"))
+            api.wait_for_runs("under-fire", lambda rows, had=had: len(rows) >= had + 2)
             kill([stack.facts["processes"]["front"], *function_processes(stack)])
             stack.wait_for_line("had ended", 5)
-            had = len(api.runs("kept"))
-            api.wait_for_runs("kept", lambda rows, had=had: len(rows) >= had + 2)
-        api.ask("POST", "/v1/schedules/kept/pause", {"reason": "count what fired"})
+        api.ask("POST", "/v1/schedules/under-fire/pause", {"reason": "count what fired"})
         # A message that died with its function before its run had a row is sent again after five minutes.
-        rows = api.wait_for_runs("kept", _all_ended, seconds=480)
-    assert len({row["nominal_at"] for row in rows if row["cause"] == "schedule"}) == len(rows)
+        rows = api.wait_for_runs("under-fire", _all_ended, seconds=480)
+    seconds = sorted(second for row in rows for second in _seconds_of(row))
+    assert seconds == list(range(seconds[0], seconds[-1] + 1))
+    assert all(attempt["fence"] == number for row in rows for number, attempt in enumerate(row["attempts"], start=1))
 
 
 def test_a_dead_emulator_ends_the_stack_with_one_line_and_nothing_orphaned(tmp_path_factory):
@@ -118,4 +126,11 @@ def test_a_dead_emulator_ends_the_stack_with_one_line_and_nothing_orphaned(tmp_p
 
 
 def _all_ended(rows):
-    return all(row["status"] in {"succeeded", "skipped", "missed"} for row in rows)
+    return all(row["status"] not in {"queued", "running", "waiting"} for row in rows)
+
+
+def _seconds_of(row) -> range:
+    """The seconds for which a row of the history stands: one, or all of a range entry."""
+    first = datetime.fromisoformat(row["nominal_at"]).timestamp()
+    last = datetime.fromisoformat(row["until_nominal_at"] or row["nominal_at"]).timestamp()
+    return range(int(first), int(last) + 1)

@@ -89,7 +89,7 @@ def test_requests_to_this_machine_pass_the_users_proxy_by(monkeypatch):
 
 def test_the_key_is_made_once_and_only_its_owner_can_read_it(folder):
     key = demo.key_of(folder)
-    assert re.fullmatch(r"cf_[0-9a-f]{16}_[0-9a-f]{48}", key)
+    assert re.fullmatch(r"cf_[0-9a-f]{8}_[0-9a-f]{32}", key)
     assert demo.key_of(folder) == key
     assert folder.key.stat().st_mode & 0o077 == 0
 
