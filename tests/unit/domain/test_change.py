@@ -11,7 +11,7 @@ from cronfleet.domain.errors import Conflict, Contended, Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import RunStatus
+from cronfleet.domain.run import RunKey, RunStatus
 from cronfleet.domain.schedule import Pause, Policies, Spec, Status
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
@@ -175,7 +175,7 @@ def test_what_was_missed_before_the_trigger_was_changed_is_written_down():
 def test_a_nominal_that_jitter_had_not_made_due_is_dropped_with_a_row():
     before = timer(MINUTELY, NOON, due_at=NOON + 40 * SECOND, jitter_seconds=50)
     _, _, (row,), run_timers = edit(before, NINE, now=NOON + 20 * SECOND)
-    assert (row.status, row.reason.code, row.key.nominal_at) == (RunStatus.CANCELLED, Code.SUPERSEDED, NOON)
+    assert (row.status, row.reason.code, row.key.nominal_at) == (RunStatus.SKIPPED, Code.SUPERSEDED, NOON)
     assert run_timers == ()
 
 
@@ -348,6 +348,32 @@ def test_a_parked_schedule_with_a_new_trigger_goes_on_and_accounts_for_what_it_l
     after, _, rows, _ = edit(broken, THREE, now=NOON + HOUR)
     assert (after.status, after.parked, after.nominal_at) == (Status.ACTIVE, None, at("2026-11-30 15:00"))
     assert ranges(rows) == [(RunStatus.REFUSED, 1, NOON, NOON + HOUR)]
+
+
+@pytest.mark.parametrize("what", ["edit", "resume", "cancel"])
+def test_a_fire_that_is_claimed_ahead_gets_its_row_from_the_change_that_overtakes_it(what):
+    """O35: claimed ten seconds ahead, overtaken five before it is due: exactly one of old and new may run."""
+    now = NOON + 5 * SECOND
+    before = timer(every(10, NOON), NOON + 20 * SECOND)
+    if what == "edit":
+        after, _, rows, _ = edit(before, every(5, NOON), now=now)
+    elif what == "resume":
+        held = paused(before, Pause("ada", now - SECOND), now=now - SECOND, change_id="p")
+        after, rows = resumed(held, now=now, change_id="r", catch_up=None)
+        assert after.nominal_at == NOON + 10 * SECOND
+    else:
+        after, rows = cancelled(before, now=now, change_id="c")
+    (row,) = rows
+    assert row.key == RunKey("acme", "nightly", 1, NOON + 10 * SECOND)
+    assert row.is_terminal
+    assert row.reason.code is (Code.CANCELLED if what == "cancel" else Code.SUPERSEDED)
+
+
+def test_two_processes_whose_clocks_differ_never_make_time_go_back():
+    before = replace(timer(every(10, NOON), NOON + 20 * SECOND), updated_at=NOON + 12 * SECOND)
+    after, _, _, _ = edit(before, every(5, NOON), now=NOON + 11 * SECOND)
+    assert after.epoch_since == NOON + 12 * SECOND
+    assert after.nominal_at == NOON + 15 * SECOND
 
 
 # --- promise 1, for any moment ---------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.domain.attempt import decide_start
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import ClockSkewed, Conflict, Contended, Exists, Invalid, KeyReused, NotFound, Stale
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Spec, Status
 from cronfleet.domain.target import HandlerTarget
@@ -172,7 +174,36 @@ def test_an_edit_that_a_claim_overtakes_is_decided_again(here):
     here.fault = overtaken
     answer = here.schedules.edit(ACME, "nightly", always(replace(NIGHTLY, trigger=cron("0 9 * * *"))))
     assert answer.form["version"] == 2
-    assert here.rows == [], "the claim won what was due: it is not queued a second time"
+    (row,) = here.rows
+    assert (row.status, row.key.nominal_at) == (RunStatus.SKIPPED, NOON + 20 * SECOND)
+    assert row.reason.code is Code.SUPERSEDED, "what was due was won by the claim, and is not queued a second time"
+
+
+def test_a_fire_that_a_worker_started_while_the_trigger_changed_does_not_fire_again_under_the_new_one(here):
+    """O35: never both old and new. The worker's clock was ahead, or it was faster than the change was written."""
+    here.create(spec=replace(NIGHTLY, trigger=every(10, NOON)))
+    here.clock.advance(5)
+    here.claim()
+
+    def started(when, name):
+        if (when, name) == ("before", "commit"):
+            here.fault = lambda when, name: None
+            message = RunMessage(
+                RunKey("acme", "nightly", 1, NOON + 10 * SECOND),
+                "standard",
+                1,
+                NOON + 10 * SECOND,
+                NOON,
+                "0.1.1",
+                1,
+                60,
+            )
+            here.store.insert_run(decide_start(None, message, "worker", NOON + 10 * SECOND).run)
+
+    here.fault = started
+    here.schedules.edit(ACME, "nightly", always(replace(NIGHTLY, trigger=every(5, NOON))))
+    assert here.timer().nominal_at == NOON + 15 * SECOND
+    assert [(row.status, row.key.nominal_at) for row in here.rows] == [(RunStatus.RUNNING, NOON + 10 * SECOND)]
 
 
 def test_a_change_that_is_overtaken_for_ever_gives_up_without_a_trace(here):

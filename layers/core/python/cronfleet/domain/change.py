@@ -2,16 +2,18 @@
 
 Pure: a timer and a wish in, the next timer and what belongs into the ledger out. Every change raises `rev`. One
 after which old fires must no longer count raises `epoch` as well, and accounts for each nominal that the old epoch
-named up to now: it still runs, or a row says why not.
+named up to now: it still runs, or a row says why not. A fire that is claimed ahead of its time gets its row here as
+well: whoever is first, the change or the worker that starts it, decides whether it ran; the other finds the row.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, TimerKind
-from cronfleet.domain.dispatch_plan import claim_schedule, first_fire
+from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, CronfleetError, Invalid
-from cronfleet.domain.instant import Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.misfire import Misfire, split
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
@@ -19,6 +21,9 @@ from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Change, Definition, Paus
 from cronfleet.domain.shard import shard_of
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import OneShotTrigger, latest_fires
+
+CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
+"""How far ahead of this process's clock a dispatcher may have claimed: both clocks may be off, either way."""
 
 MAX_FIRES_PER_CHANGE: Final = 30
 """Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
@@ -41,6 +46,7 @@ def created(
     """
     if tombstone is not None:
         moved(tombstone.status, Change.CREATE)
+        now = _onwards(tombstone, now)
     timer = Timer(
         tenant.tenant_id,
         schedule_id,
@@ -112,6 +118,7 @@ def edited(
     its first nominal after `now`: a change never fires at once. `Contended` when more is due than one transaction
     can hold: the dispatcher is about to claim it.
     """
+    now = _onwards(timer, now)
     definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)
     after = replace(timer, **_fixed_by(spec), version=definition.version)
     if not retimes(before.spec, spec):
@@ -123,7 +130,8 @@ def edited(
     elif after.status is Status.ACTIVE:
         after = _waiting_for(after, fire)
     rows, run_timers = _left_behind(timer, after, now)
-    return _written(after, change_id, now), definition, rows, run_timers
+    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the trigger changed before this fire was due"))
+    return _written(after, change_id, now), definition, rows + overtaken, run_timers
 
 
 def _new_epoch(timer: Timer, now: Instant) -> Timer:
@@ -136,6 +144,11 @@ def _new_epoch(timer: Timer, now: Instant) -> Timer:
         deferred=None,
         fire_through=None,
     )
+
+
+def _onwards(timer: Timer, now: Instant) -> Instant:
+    """`now`, never before the latest change: two processes' clocks differ, and time moves forward."""
+    return max(now, timer.updated_at)
 
 
 def _written(timer: Timer, change_id: str, now: Instant) -> Timer:
@@ -165,6 +178,37 @@ def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, .
     return tuple(rows), tuple(_queued_timer(timer, after, fire, now) for fire in queued)
 
 
+def _overtaken(timer: Timer, now: Instant, reason: Reason) -> tuple[Run, ...]:
+    """A row for each fire that is claimed and not yet due: it will not run.
+
+    If a worker has started one all the same (by its clock it was due, or it was faster than this change is written),
+    the row is there already, the change is refused, and decided anew from that fire's time on.
+    """
+    try:
+        return tuple(_overtaken_rows(timer, now, reason))
+    except (ValueError, ArithmeticError, Invalid):
+        # A trigger that no longer computes is why schedules are parked; nothing it named is under way.
+        return ()
+
+
+def _overtaken_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]:
+    rows: list[Run] = []
+    fire = first_fire(timer, max(now - timer.jitter_seconds * SECOND, timer.epoch_since))
+    while fire is not None and fire.nominal_at <= now + CLAIMED_AHEAD and _is_claimed(timer, fire):
+        if fire.due_at > now:
+            rows.append(_ended_row(timer, fire, now, reason))
+        if len(rows) > MAX_FIRES_PER_CHANGE:
+            raise Contended(
+                f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds"
+            )
+        fire = first_fire(timer, fire.nominal_at)
+    return rows
+
+
+def _is_claimed(timer: Timer, fire: Fire) -> bool:
+    return fire.nominal_at < timer.nominal_at if timer.nominal_at is not None else timer.status is Status.COMPLETED
+
+
 def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, ...]:
     if claim.skipped is None:
         return ()
@@ -176,9 +220,14 @@ def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, 
 def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
     """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
     reason = Reason(Code.SUPERSEDED, "the trigger changed before this fire was due", {"due_at": fire.due_at})
+    return _ended_row(timer, fire, now, reason)
+
+
+def _ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
+    """The row of a fire that does not run."""
     return Run(
         _key(timer, fire.nominal_at),
-        RunStatus.CANCELLED,
+        RunStatus.CANCELLED if reason.code is Code.CANCELLED else RunStatus.SKIPPED,
         due_at=fire.due_at,
         tier=timer.tier,
         version=timer.version,
@@ -266,6 +315,7 @@ def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer
 
     `nominal_at` stays: it is the first that the pause holds back.
     """
+    now = _onwards(timer, now)
     until = None if pause.until is None else ceil_second(pause.until)
     status = moved(timer.status, Change.PAUSE)
     return _written(replace(timer, status=status, pause=pause, due_at=until, deferred=None), change_id, now)
@@ -276,11 +326,13 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
 
     The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed.
     """
+    now = _onwards(timer, now)
     after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None)
     after = _new_epoch(after, now)
     held = _held_back(timer, now)
+    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
     if held is None:
-        return _written(_waiting_for(after, first_fire(after, now)), change_id, now), ()
+        return _written(_waiting_for(after, first_fire(after, now)), change_id, now), overtaken
     wanted = catch_up.wanted if catch_up else 0
     newest = _newest(timer, held.first_at, now, wanted + 1)
     dropped, kept = split(newest, wanted)
@@ -290,16 +342,19 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
         fire = first_fire(after, kept[0] - 1)
     else:
         fire = first_fire(after, now)
-    return _written(_waiting_for(after, fire), change_id, now), rows
+    return _written(_waiting_for(after, fire), change_id, now), rows + overtaken
 
 
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
     """The tombstone: in no index, its numbers kept for an id that comes back. What was held back gets its row."""
+    now = _onwards(timer, now)
     after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None)
-    return _written(_new_epoch(after, now), change_id, now), _held_back_row(timer, now)
+    overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
+    return _written(_new_epoch(after, now), change_id, now), _held_back_row(timer, now) + overtaken
 
 
 def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:
     """Out of the due index with `reason`, until it is resumed, its trigger is changed, or it is cancelled."""
+    now = _onwards(timer, now)
     status = moved(timer.status, Change.PARK)
     return _written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)

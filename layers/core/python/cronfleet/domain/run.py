@@ -101,7 +101,7 @@ class RunStatus(StrEnum):
 
 _R: Final = RunStatus
 MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
-    None: frozenset({_R.QUEUED, _R.RUNNING, _R.MISSED, _R.PAUSED, _R.CANCELLED, _R.REFUSED}),
+    None: frozenset({_R.QUEUED, _R.RUNNING, _R.SKIPPED, _R.MISSED, _R.PAUSED, _R.CANCELLED, _R.REFUSED}),
     _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
     _R.RUNNING: frozenset({_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.REFUSED}),
     _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),

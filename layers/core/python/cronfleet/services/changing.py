@@ -7,8 +7,9 @@ from typing import Any, Final, TypeVar
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.errors import ClockSkewed, Contended, KeyReused, Stale
 from cronfleet.domain.form import Form
-from cronfleet.domain.instant import DAY, Instant
+from cronfleet.domain.instant import DAY, EARLIEST, Instant
 from cronfleet.domain.lease import too_skewed
+from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import (
@@ -96,20 +97,26 @@ class Changing:
         self._store = store
         self._clock = clock
 
-    def change(self, caller: Caller, once: Once | None, decide: Callable[[], Draft]) -> Answer:
-        """Decide and commit. A request that was answered before under the same key gets that answer.
+    def change(self, caller: Caller, once: Once | None, decide: Callable[[Instant], Draft]) -> Answer:
+        """Decide for a moment, and commit. A request that was answered before under the same key gets that answer.
+
+        A fire that a worker started while its end was being written is decided upon again, from its time on.
 
         `Contended` when others kept being faster, or the store did not answer; `ClockSkewed` before anything is
         written when this process's clock is off.
         """
+        not_before: Instant = EARLIEST
         for _ in range(MAX_DECISIONS):
             answered = None if once is None else self._answered(caller, once)
             if answered is not None:
                 return answered
-            draft = decide()
+            draft = decide(max(self._clock.now(), not_before))
             self._check_clock()
-            if self._commit(caller, once, draft):
+            refused = self._commit(caller, once, draft)
+            if refused is None:
                 return draft.answer
+            if isinstance(refused.stored, Run):
+                not_before = max(not_before, refused.stored.due_at)
         raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")
 
     def _check_clock(self) -> None:
@@ -129,21 +136,22 @@ class Changing:
             raise KeyReused(once.key)
         return Answer(**record.answer)
 
-    def _commit(self, caller: Caller, once: Once | None, draft: Draft) -> bool:
+    def _commit(self, caller: Caller, once: Once | None, draft: Draft) -> Refused | None:
+        """`None` once it is done; else what somebody else's faster write left there."""
         if not draft.writes:
-            return True
+            return None
         writes = list(draft.writes)
         if once is not None:
             writes.append(InsertIdempotency(self._record(caller, once, draft.answer)))
         try:
             ask(lambda: self._store.commit(writes))
-        except Refused:
-            return False
+        except Refused as refused:
+            return refused
         except NoAnswer as silence:
             raise Contended(
                 "the job store did not confirm the change; read the schedule again to see whether it was made"
             ) from silence
-        return True
+        return None
 
     def _record(self, caller: Caller, once: Once, answer: Answer) -> IdempotencyRecord:
         expires_at = self._clock.now() + ANSWERS_KEPT

@@ -68,17 +68,17 @@ class Runs:
     ) -> Answer:
         """A run with a cause of its own, due now; the dispatcher takes it from there. A pause does not stop it."""
 
-        def decide() -> Draft:
+        def decide(now: Instant) -> Draft:
             timer = answer_of(lambda: self._store.get_timer(caller.tenant.tenant_id, schedule_id))
             if timer is None or timer.status is Status.CANCELLED:
                 raise NotFound("schedule", schedule_id)
             moved(timer.status, Change.RUN)
-            return self._manual(caller, timer, override, reason)
+            return self._manual(caller, timer, override, reason, now)
 
         return self._changing.change(caller, once, decide)
 
-    def _manual(self, caller: Caller, timer: Timer, override: Override | None, reason: str) -> Draft:
-        now, change_id = self._clock.now(), self._ids.unique()
+    def _manual(self, caller: Caller, timer: Timer, override: Override | None, reason: str, now: Instant) -> Draft:
+        change_id = self._ids.unique()
         due_at = floor_second(now)
         cause = f"{MANUAL_CAUSE}-{change_id}"
         run = Run(
@@ -103,9 +103,9 @@ class Runs:
         """Cancel a run that is queued, claimed or waiting for its next attempt; `Conflict` for any other."""
         draft: Draft | None = None
 
-        def decide() -> Draft:
+        def decide(now: Instant) -> Draft:
             nonlocal draft
-            draft = self._cancelled(caller, *self._require(caller, run_id), reason)
+            draft = self._cancelled(caller, *self._require(caller, run_id), reason, now)
             return draft
 
         answer = self._changing.change(caller, once, decide)
@@ -113,9 +113,9 @@ class Runs:
             self._let_gate_go(draft.writes)
         return answer
 
-    def _cancelled(self, caller: Caller, run: Run, is_stored: bool, reason: str) -> Draft:
+    def _cancelled(self, caller: Caller, run: Run, is_stored: bool, reason: str, now: Instant) -> Draft:
         _check_cancellable(run)
-        now, change_id = self._clock.now(), self._ids.unique()
+        change_id = self._ids.unique()
         said = f": {reason}" if reason else ""
         ended = run.ended(RunStatus.CANCELLED, now, Reason(Code.CANCELLED, f"cancelled by {caller.key_id}{said}"))
         form = run_form(ended)

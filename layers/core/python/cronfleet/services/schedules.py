@@ -103,11 +103,11 @@ class Schedules:
         """A new schedule, under an id of its own when none is given; `Exists` when the id is taken."""
         name = schedule_id or self._ids.unique()
 
-        def decide() -> Draft:
+        def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, name)
             if found is not None:
                 raise Exists(name, found.timer.etag)
-            return self._created(caller, name, make, tombstone, "")
+            return self._created(caller, name, make, tombstone, "", now)
 
         return self._changing.change(caller, once, decide)
 
@@ -121,15 +121,15 @@ class Schedules:
     ) -> Answer:
         """Create the schedule or replace its definition; an equal one changes nothing, and is no new version."""
 
-        def decide() -> Draft:
+        def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, schedule_id)
             if found is not None:
                 if conditions.only_new:
                     raise Exists(schedule_id, found.timer.etag)
-                return self._edited(caller, found, make, conditions, reason)
+                return self._edited(caller, found, make, conditions, reason, now)
             if conditions.if_match:
                 raise Stale(conditions.if_match, "none: there is no such schedule")
-            return self._created(caller, schedule_id, make, tombstone, reason)
+            return self._created(caller, schedule_id, make, tombstone, reason, now)
 
         return self._changing.change(caller, None, decide)
 
@@ -143,15 +143,15 @@ class Schedules:
     ) -> Answer:
         """Change the definition of a schedule that is there."""
 
-        def decide() -> Draft:
-            return self._edited(caller, self._require(caller, schedule_id), make, conditions, reason)
+        def decide(now: Instant) -> Draft:
+            return self._edited(caller, self._require(caller, schedule_id), make, conditions, reason, now)
 
         return self._changing.change(caller, None, decide)
 
     def _created(
-        self, caller: Caller, schedule_id: str, make: SpecMaker, tombstone: Timer | None, reason: str
+        self, caller: Caller, schedule_id: str, make: SpecMaker, tombstone: Timer | None, reason: str, now: Instant
     ) -> Draft:
-        now, change_id = self._clock.now(), self._ids.unique()
+        change_id = self._ids.unique()
         timer, definition = created(
             make(None, now),
             tenant=caller.tenant,
@@ -170,9 +170,11 @@ class Schedules:
         ]
         return Draft(writes, Answer(form, timer.etag, created=True))
 
-    def _edited(self, caller: Caller, found: _Found, make: SpecMaker, conditions: Conditions, reason: str) -> Draft:
+    def _edited(
+        self, caller: Caller, found: _Found, make: SpecMaker, conditions: Conditions, reason: str, now: Instant
+    ) -> Draft:
         conditions.check(found.timer)
-        now, change_id = self._clock.now(), self._ids.unique()
+        change_id = self._ids.unique()
         before = found.definition
         spec = make(before.spec, now)
         if _same(spec, before.spec):
@@ -198,8 +200,8 @@ class Schedules:
     ) -> Answer:
         """Nothing starts after this has returned, until it is resumed or `until` has come."""
 
-        def decide() -> Draft:
-            found, now = self._require(caller, schedule_id), self._clock.now()
+        def decide(now: Instant) -> Draft:
+            found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             if until is not None and until <= now:
                 raise Invalid("until", "is past; write a time that is still to come, or leave it out")
@@ -221,8 +223,8 @@ class Schedules:
     ) -> Answer:
         """On again from the next regular time; `missed` says which of the fires held back are still wanted."""
 
-        def decide() -> Draft:
-            found, now = self._require(caller, schedule_id), self._clock.now()
+        def decide(now: Instant) -> Draft:
+            found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             timer, rows = resumed(found.timer, now=now, change_id=self._ids.unique(), catch_up=missed)
             after = _Found(timer, found.definition)
@@ -235,8 +237,8 @@ class Schedules:
     ) -> None:
         """Nothing starts after this has returned; the history stays."""
 
-        def decide() -> Draft:
-            found, now = self._require(caller, schedule_id), self._clock.now()
+        def decide(now: Instant) -> Draft:
+            found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             timer, rows = cancelled(found.timer, now=now, change_id=self._ids.unique())
             after = _Found(timer, found.definition)
