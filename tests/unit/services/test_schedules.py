@@ -188,17 +188,8 @@ def test_a_fire_that_a_worker_started_while_the_trigger_changed_does_not_fire_ag
     def started(when, name):
         if (when, name) == ("before", "commit"):
             here.fault = lambda when, name: None
-            message = RunMessage(
-                RunKey("acme", "nightly", 1, NOON + 10 * SECOND),
-                "standard",
-                1,
-                NOON + 10 * SECOND,
-                NOON,
-                "0.1.1",
-                1,
-                60,
-            )
-            here.store.insert_run(decide_start(None, message, "worker", NOON + 10 * SECOND).run)
+            decision = decide_start(None, message(NOON + 10 * SECOND), "worker", NOON + 10 * SECOND)
+            here.store.insert_run(decision.run)
 
     here.fault = started
     here.schedules.edit(ACME, "nightly", always(replace(NIGHTLY, trigger=every(5, NOON))))
