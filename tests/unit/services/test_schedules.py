@@ -21,7 +21,7 @@ from cronfleet.services.access import Caller
 from cronfleet.services.asking import MAX_ASKS
 from cronfleet.services.changing import ANSWERS_KEPT, Conditions, Once
 from cronfleet.services.schedules import Schedules
-from tests.support.builders import cron, every
+from tests.support.builders import cron, every, message
 from tests.support.faults import Faulty
 from tests.support.settable_clock import NOON, CountingIds, SettableClock
 
