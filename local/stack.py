@@ -26,10 +26,18 @@ def run(options: Options, screen: Screen) -> None:
             with _stopped_by_signals():
                 watch(start(options, folder, screen), screen)
         except Stopped:
-            stop(folder, screen)
+            _stop_and_tell(folder, screen)
         except BaseException:
             stop(folder, screen.silenced())
             raise
+
+
+def _stop_and_tell(folder: Folder, screen: Screen) -> None:
+    try:
+        stop(folder, screen)
+    except OSError:
+        # The terminal is gone, perhaps for the same reason as the signal; that is no reason to lose anything.
+        stop(folder, screen.silenced())
 
 
 @contextlib.contextmanager
