@@ -258,7 +258,7 @@ class Dispatcher:
             return False
         after, rows = resumed(timer, now=now, change_id=self._ids.unique(), catch_up=None)
         reason = "the pause reached its end"
-        return self._change(timer, after, "resume", reason, [InsertRun(row) for row in rows], now)
+        return self._change(timer, after, "resume", reason, [InsertRun(row) for row in rows])
 
     def _park_all(self, parks: Sequence[Park], now: Instant, report: TickReport) -> None:
         for park in parks:
@@ -275,7 +275,7 @@ class Dispatcher:
         if timer is None or timer.status is not Status.ACTIVE or timer.rev != item.rev:
             return False
         after = parked(timer, reason, now=now, change_id=self._ids.unique())
-        return self._change(timer, after, "park", reason.text, [], now)
+        return self._change(timer, after, "park", reason.text, [])
 
     def _park_claim(self, claim: Claim, report: TickReport) -> None:
         if not isinstance(claim, ScheduleClaim):
@@ -286,14 +286,12 @@ class Dispatcher:
             reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
             report.parks += self._park(timer, reason, self._clock.now())
 
-    def _change(
-        self, before: Timer, after: Timer, action: str, reason: str, more: Sequence[Write], now: Instant
-    ) -> bool:
+    def _change(self, before: Timer, after: Timer, action: str, reason: str, more: Sequence[Write]) -> bool:
         """Commit a change that the scheduler makes itself, with its audit entry; False when somebody was faster."""
         entry = AuditEntry(
             before.tenant,
             self._ids.unique(),
-            now,
+            after.updated_at,
             SCHEDULER_ACTOR,
             action,
             before.schedule_id,

@@ -27,12 +27,15 @@ class DueIndex:
 
     def put(self, key: ItemKey, shard: int, due_at: Instant, item: DueItem) -> None:
         """Let `item` wait in `shard`; it replaces what waits under its key."""
-        self.remove(key)
+        self._drop(key)
         self._items[key] = (shard, due_at, item)
         insort(self._entries[shard], (due_at, key))
 
     def remove(self, key: ItemKey) -> None:
         """Take out what waits under `key`, if anything does."""
+        self._drop(key)
+
+    def _drop(self, key: ItemKey) -> None:
         held = self._items.pop(key, None)
         if held is None:
             return
