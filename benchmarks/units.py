@@ -1,124 +1,132 @@
-"""What one firing costs in write and read units, from claim to finished run and closed books.
+"""What a firing costs in write units, read units and requests, counted exactly, with its price.
 
-    python -m benchmarks.units
+    python -m benchmarks.units            prints the tables of docs/capacity.md
+    python -m benchmarks.units --write    puts them into it
 
-Prints one line per herd. The real dispatcher, worker and sweeper run on the emulator, whose ConsumedCapacity counts
-base tables and indexes; `tests/integration/test_units.py` asserts the same figures.
+The real services and adapters run on a DynamoDB and an SQS in memory that charge by AWS's rules
+(`benchmarks/metering`). `tests/integration/test_metering.py` holds those against the emulator, request by request,
+`tests/unit/test_capacity_document.py` the counts against their budgets, and the document against the counts.
 """
 
-import tempfile
-from dataclasses import dataclass
+import argparse
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
-from cronfleet.adapters.memory.queues import MemoryRunQueue
-from cronfleet.adapters.system.clock import SystemClock, SystemIds
-from cronfleet.domain.attempt import Result
-from cronfleet.domain.books import SETTLE_AFTER
-from cronfleet.domain.instant import SECOND
-from cronfleet.domain.lease import slot_of
-from cronfleet.domain.overlap import Overlap
-from cronfleet.domain.run import Outcome
-from cronfleet.domain.schedule import Policies
-from cronfleet.ports.job_store import CreateTimer, InsertDefinition
-from cronfleet.ports.queues import Tick
-from cronfleet.ports.target import Call
-from cronfleet.services.dispatcher import Dispatcher
-from cronfleet.services.sweeper import Sweeper
-from cronfleet.services.worker import Worker
-from tests.support.builders import cron, definition, timer
-from tests.support.capacity import Capacity, counted
-from tests.support.emulator import client, emulator
-from tests.support.settable_clock import NOON, SettableClock
-from tests.support.tables import create_tables, delete_tables
+from benchmarks.metering import prices
+from benchmarks.metering.chain import metered_chain
+from benchmarks.metering.scenarios import IDLE, SCENARIOS, UNCOUNTED, Count
 
-HERDS: Final = (1, 10, 50, 100, 300)
-SHARD: Final = 0
-LONG_AFTER: Final = NOON + 3_600 * SECOND
+DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "capacity.md"
+
+MINUTES_PER_MONTH: Final = 30 * 24 * 60
+SHARDS: Final = (2, 64)
+
+_HEADINGS: Final = (
+    "a firing",
+    "write units",
+    "to close the books",
+    "read units",
+    "requests to the store",
+    "by the dispatcher",
+    "requests to queues",
+    "invocations",
+    "$ per million",
+)
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Units of one herd: by the dispatcher and the workers together, and by the sweeper that closes its books."""
-
-    firings: int
-    chain: Capacity
-    sweeper: Capacity
-
-    @property
-    def writes(self) -> float:
-        """Write units per firing, claim to finished run."""
-        return self.chain.writes / self.firings
-
-    @property
-    def reads(self) -> float:
-        """Read units per firing, closing the books included."""
-        return (self.chain.reads + self.sweeper.reads) / self.firings
+@cache
+def counts() -> Mapping[str, Count]:
+    """Every scenario's count by its name; played once."""
+    return {scenario.name: scenario.count(metered_chain()) for scenario in SCENARIOS}
 
 
-class Succeeds:
-    """Every attempt succeeds at once."""
-
-    def call(self, _call: Call) -> Result:
-        return Result(Outcome.SUCCEEDED)
-
-
-class Silent:
-    """Telemetry that nobody reads."""
-
-    def count(self, metric: str, value: int = 1, **dimensions: str) -> None: ...
-
-    def measure(self, metric: str, seconds: float, **dimensions: str) -> None: ...
-
-    def event(self, name: str, **fields: object) -> None: ...
-
-    def alarm(self, name: str, **fields: object) -> None: ...
+@cache
+def idle_minute() -> Count:
+    """What an idle minute of one shard asks for."""
+    return IDLE.count(metered_chain())
 
 
-def cost_of(dynamodb: Any, prefix: str, firings: int, overlap: Overlap = Overlap.ALLOW) -> Cost:
-    """What `firings` schedules that are due at once cost, on empty tables under `prefix`."""
-    clock = SettableClock(NOON)
-    # The store compares its own clock with the engine's; the services live in a time of ours.
-    store = DynamoJobStore(prefix, dynamodb, SystemClock())
-    _register(store, firings, overlap)
-    queue = MemoryRunQueue(clock)
-    parts: dict[str, Any] = {"store": store, "run_queue": queue, "clock": clock, "telemetry": Silent()}
-    dispatcher = Dispatcher(ids=SystemIds(), **parts)
-    worker = Worker(ids=SystemIds(), targets=Succeeds(), **parts)
-    with counted(dynamodb) as chain:
-        dispatcher.tick(Tick(SHARD, slot_of(NOON)), LONG_AFTER)
-        for received in queue.tier("standard").receive(firings):
-            worker.handle(received.body)
-            queue.tier("standard").delete(received.receipt)
-    clock.advance(2 * SETTLE_AFTER / SECOND)
-    with counted(dynamodb) as sweeper:
-        Sweeper(dispatcher=dispatcher, shards=1, **parts).sweep(LONG_AFTER)
-    return Cost(firings, chain, sweeper)
+def tables() -> Mapping[str, str]:
+    """The generated parts of the document, by the name of their marker."""
+    return {"firings": _firings(), "where": _where(), "idle": _idle()}
 
 
-def _register(store: DynamoJobStore, firings: int, overlap: Overlap) -> None:
-    trigger = cron("0 12 * * *", "UTC")
-    for number in range(firings):
-        name = f"nightly-billing-of-customer-{number:06}"
-        waiting = timer(trigger, NOON, schedule_id=name, overlap=overlap)
-        described = definition(trigger, name, policies=Policies(overlap=overlap))
-        store.commit([CreateTimer(waiting), InsertDefinition(described)])
+def _table(rows: Iterable[Iterable[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    columns = lines[0].count(" | ") + 1
+    return "\n".join([lines[0], f"|{' --- |' * columns}", *lines[1:]])
+
+
+def _firings() -> str:
+    found = counts()
+    return _table([_HEADINGS, *(_row(scenario.title, found[scenario.name]) for scenario in SCENARIOS)])
+
+
+def _row(title: str, count: Count) -> list[str]:
+    figures = (
+        count.writes,
+        count.books,
+        count.reads,
+        count.store_requests,
+        count.dispatcher_requests,
+        count.sqs,
+        count.invocations,
+        prices.per_million(count),
+    )
+    return [title, *(f"{figure:.2f}" for figure in figures)]
+
+
+def _where() -> str:
+    """Where the units of an ordinary firing in a herd go, request by request."""
+    count = counts()["ordinary"]
+    rows = [["part", "request", "table", "per firing", "write units", "read units"]]
+    for name, part in count.parts.items():
+        if name == UNCOUNTED:
+            continue
+        kinds = dict.fromkeys((one.operation, one.table) for one in part.bill.requests)
+        for operation, table in kinds:
+            same = [one for one in part.bill.requests if (one.operation, one.table) == (operation, table)]
+            figures = (len(same), sum(one.writes for one in same), sum(one.reads for one in same))
+            rows.append(
+                [name, operation, table.partition("-")[2], *(f"{each / count.firings:.2f}" for each in figures)]
+            )
+    return _table(rows)
+
+
+def _idle() -> str:
+    parts = idle_minute().parts
+    rows = [["a minute of an idle shard", "write units", "read units", "requests to queues", "invocations"]]
+    for name, part in parts.items():
+        rows.append([name, *(f"{each:g}" for each in (part.bill.writes, part.bill.reads, part.sqs, part.invocations))])
+    per_shard = sum(map(prices.of_part, parts.values())) / prices.MILLION * MINUTES_PER_MONTH
+    lines = [f"- {shards} shards: ${shards * per_shard:,.2f} a month" for shards in SHARDS]
+    return "\n".join([_table(rows), "", *lines])
+
+
+def written(document: str) -> str:
+    """`document` with what stands between its markers made anew."""
+    for name, content in tables().items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        before, _, rest = document.partition(begin)
+        _, _, after = rest.partition(end)
+        if not after:
+            raise ValueError(f"{DOCUMENT.name} lacks the markers {begin} and {end}")
+        document = f"{before}{begin}\n{content}\n{end}{after}"
+    return document
 
 
 def main() -> None:
-    """Print the figures."""
-    with tempfile.TemporaryDirectory() as folder, emulator(Path(folder)) as endpoint:
-        dynamodb = client("dynamodb", endpoint)
-        for firings in HERDS:
-            prefix = f"units-{firings}"
-            create_tables(dynamodb, prefix)
-            cost = cost_of(dynamodb, prefix, firings)
-            print(
-                f"{firings:5} at once: {cost.writes:.2f} write units per firing "
-                f"(+ {cost.sweeper.writes / firings:.2f} to close the books), {cost.reads:.2f} read units"
-            )
-            delete_tables(dynamodb, prefix)
+    """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.units", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/capacity.md")
+    if parser.parse_args().write:
+        DOCUMENT.write_text(written(DOCUMENT.read_text()))
+        print(f"{DOCUMENT.name} is written")
+        return
+    for content in tables().values():
+        print(f"{content}\n")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""What a firing costs in write and read units, counted by the engine, against the budgets of docs/architecture.md."""
+"""What each step of a firing costs in write and read units, counted by the engine, against the budgets.
+
+The whole chain is counted by `benchmarks/metering`, which `test_metering.py` holds against the engine.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.units import cost_of
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, ClaimOutcome, RunClaim, ScheduleClaim
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
-from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.job_store import (
@@ -169,15 +170,3 @@ def test_a_pause_costs_no_more_than_its_items(engine: Engine) -> None:
         store.commit([UpdateTimer(paused, waiting()), InsertAudit(examples.audit())])
     # Two items at two units each, the entry that leaves the due index, and the status in the index by tenant.
     assert 4.0 <= capacity.writes <= 8.0
-
-
-@pytest.mark.parametrize(
-    ("firings", "overlap", "budget"),
-    [(50, Overlap.ALLOW, 5.3), (120, Overlap.ALLOW, 5.3), (1, Overlap.ALLOW, 9.0), (50, Overlap.SKIP, 7.3)],
-)
-def test_the_whole_chain_stays_in_its_budget(engine: Engine, firings: int, overlap: Overlap, budget: float) -> None:
-    cost = cost_of(engine.client, engine.prefix, firings, overlap)
-    assert len(engine.store.list_runs(TENANT, "nightly-billing-of-customer-000000", cursor=None, limit=9).items) == 1
-    assert 5.0 < cost.writes <= budget
-    if firings > 1:
-        assert 1.0 < cost.reads <= 2.1

@@ -1,0 +1,101 @@
+"""How long each function takes to be ready in a fresh process, with byte code and without.
+
+    python -m benchmarks.imports
+
+"Imported" is what Lambda does before the first event; "and built" adds what the first event does: the adapters and
+clients that `bootstrap` joins. Byte code is kept in a folder of its own, so that nothing of earlier runs helps or
+hinders. The budget is 0.6 s with byte code.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+BUDGET_SECONDS: Final = 0.6
+ROUNDS: Final = 5
+WITHOUT_ROUNDS: Final = 2
+FUNCTIONS: Final = {
+    "api": "functions.api.routes.schedules",
+    "authorizer": "functions.authorizer.handler",
+    "ticker": "functions.ticker.handler",
+    "dispatcher": "functions.dispatcher.handler",
+    "worker": "functions.worker.handler",
+    "sweeper": "functions.sweeper.handler",
+}
+"""Each function with the module that holds its `_service`."""
+
+_CHILD: Final = """
+import importlib, json, sys, time
+name, builder = sys.argv[1:]
+begin = time.perf_counter()
+importlib.import_module(f"functions.{name}.handler")
+imported = time.perf_counter()
+importlib.import_module(builder)._service()
+print(json.dumps([imported - begin, time.perf_counter() - begin, len(sys.modules)]))
+"""
+_ENVIRONMENT: Final = {
+    "AWS_ACCESS_KEY_ID": "none",
+    "AWS_SECRET_ACCESS_KEY": "none",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "CRONFLEET_TABLE_PREFIX": "cronfleet",
+    "CRONFLEET_SHARDS": "2",
+    "CRONFLEET_TICK_QUEUE_URL": "http://127.0.0.1/ticks",
+    "CRONFLEET_RUN_QUEUE_URLS": json.dumps({tier: f"http://127.0.0.1/{tier}" for tier in ("standard", "priority")}),
+    "POWERTOOLS_SERVICE_NAME": "benchmark",
+    "POWERTOOLS_METRICS_NAMESPACE": "Cronfleet",
+    "PYTHONTZPATH": "",
+}
+
+
+def ready(name: str, cache: Path, *, write: bool) -> tuple[float, float, int]:
+    """Seconds until imported and until built, and the modules loaded by then, in a fresh process."""
+    environment = {**os.environ, **_ENVIRONMENT, "PYTHONPYCACHEPREFIX": str(cache)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    if not write:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    path = os.pathsep.join((str(ROOT), str(ROOT / "layers" / "core" / "python")))
+    said = subprocess.run(
+        [sys.executable, "-c", _CHILD, name, FUNCTIONS[name]],
+        env={**environment, "PYTHONPATH": path},
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    imported, built, modules = json.loads(said.stdout.splitlines()[-1])
+    return imported, built, modules
+
+
+def _measured(name: str, *, with_byte_code: bool) -> tuple[float, float, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        if with_byte_code:
+            ready(name, cache, write=True)
+        rounds = ROUNDS if with_byte_code else WITHOUT_ROUNDS
+        found = [ready(name, cache, write=False) for _ in range(rounds)]
+    return (
+        statistics.median(one[0] for one in found),
+        statistics.median(one[1] for one in found),
+        found[0][2],
+    )
+
+
+def main() -> None:
+    """One line for each function."""
+    print("function     imported  and built   without byte code   modules")
+    for name in FUNCTIONS:
+        imported, built, modules = _measured(name, with_byte_code=True)
+        _, cold, _ = _measured(name, with_byte_code=False)
+        print(f"{name:12} {imported:6.2f} s   {built:6.2f} s            {cold:6.2f} s   {modules:7}")
+    print(f"budget: {BUDGET_SECONDS} s with byte code")
+
+
+if __name__ == "__main__":
+    main()

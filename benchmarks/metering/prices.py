@@ -1,0 +1,44 @@
+"""List prices of us-east-1 in dollars, and what a scenario costs by them.
+
+Sources, as noted on 29 November 2026; check them before you rely on them:
+- DynamoDB on demand: https://aws.amazon.com/dynamodb/pricing/on-demand/
+- SQS standard queues, and the surcharge on requests to fair queues: https://aws.amazon.com/sqs/pricing/
+- Lambda on arm64: https://aws.amazon.com/lambda/pricing/
+- HTTP API: https://aws.amazon.com/api-gateway/pricing/
+"""
+
+from typing import Final
+
+from benchmarks.metering.chain import Part
+from benchmarks.metering.scenarios import Count
+
+MILLION: Final = 1_000_000
+
+WRITE_UNITS: Final = 0.625
+"""A million write request units."""
+READ_UNITS: Final = 0.125
+SQS_REQUESTS: Final = 0.40
+FAIR_SURCHARGE: Final = 0.10
+"""A million requests to a queue whose messages have groups; AWS does not say which requests, so all are counted."""
+INVOCATIONS: Final = 0.20
+GATEWAY_REQUESTS: Final = 1.00
+GB_SECOND: Final = 0.0000133334
+"""One, not a million: arm64."""
+
+
+def per_million(count: Count) -> float:
+    """A million firings like those counted, but for the time that functions run."""
+    store = (count.writes + count.books) * WRITE_UNITS + count.reads * READ_UNITS
+    queues = count.sqs * (SQS_REQUESTS + FAIR_SURCHARGE)
+    return store + queues + count.invocations * INVOCATIONS + count.api_requests * GATEWAY_REQUESTS
+
+
+def of_part(part: Part) -> float:
+    """A million times what a part asked for, on queues without groups."""
+    store = part.bill.writes * WRITE_UNITS + part.bill.reads * READ_UNITS
+    return store + part.sqs * SQS_REQUESTS + part.invocations * INVOCATIONS
+
+
+def running(seconds: float, memory_mb: int) -> float:
+    """A million times a function that runs so long with so much memory."""
+    return seconds * memory_mb / 1_024 * GB_SECOND * MILLION

@@ -1,0 +1,267 @@
+"""What happens to a firing, played on a chain: each scenario sets its scene, then counts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from benchmarks.metering.chain import Chain, Died, Part, merged
+from cronfleet.domain.attempt import Result
+from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
+from cronfleet.domain.schedule import Timer
+from cronfleet.ports.target import Call
+from tests.support.settable_clock import NOON
+
+HERD: Final = 50
+LARGE_HERD: Final = 10_000
+BATCH: Final = 100
+
+CHAIN: Final = ("api", "dispatcher", "worker")
+"""The parts that carry a fire from claim to finished run; the sweeper closes the books afterwards."""
+
+UNCOUNTED: Final = "idle ticks"
+"""The account of what happens with and without a firing, and is counted as an idle minute."""
+
+IDLE_SWEEP: Final = ("GetItem", "GetItem", "GetItem")
+"""What a sweep asks of a shard that has nothing to close: its lease twice and its books, one read unit each."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """Per firing, what a scenario asked for."""
+
+    firings: int
+    parts: dict[str, Part]
+
+    def _per_firing(self, total: float) -> float:
+        return total / self.firings
+
+    def _chain(self) -> Part:
+        return merged(*(self.parts.get(name, Part()) for name in CHAIN))
+
+    def _all(self) -> Part:
+        return merged(*(part for name, part in self.parts.items() if name != UNCOUNTED))
+
+    @property
+    def _idle_sweeps(self) -> int:
+        return self.parts.get("sweeper", Part()).invocations * len(IDLE_SWEEP)
+
+    @property
+    def writes(self) -> float:
+        """Write units, claim to finished run."""
+        return self._per_firing(self._chain().bill.writes)
+
+    @property
+    def books(self) -> float:
+        """Write units of the sweeper."""
+        return self._per_firing(self.parts.get("sweeper", Part()).bill.writes)
+
+    @property
+    def reads(self) -> float:
+        """Read units, closing the books included; not what a sweep with nothing to close reads as well."""
+        return self._per_firing(self._all().bill.reads - self._idle_sweeps)
+
+    @property
+    def store_requests(self) -> float:
+        """Requests to DynamoDB, closing the books included as in `reads`."""
+        return self._per_firing(len(self._all().bill.requests) - self._idle_sweeps)
+
+    @property
+    def dispatcher_requests(self) -> float:
+        """Requests of the dispatcher to DynamoDB and SQS."""
+        part = self.parts.get("dispatcher", Part())
+        return self._per_firing(len(part.bill.requests) + part.sends)
+
+    @property
+    def sqs(self) -> float:
+        """Billed requests to the run queues."""
+        return self._per_firing(self._all().sqs)
+
+    @property
+    def invocations(self) -> float:
+        """Invocations that there would not be without a firing: workers, and the API's."""
+        return self._per_firing(sum(self.parts.get(name, Part()).invocations for name in ("api", "worker")))
+
+    @property
+    def api_requests(self) -> float:
+        """Requests through the gateway."""
+        return self._per_firing(self.parts.get("api", Part()).invocations)
+
+
+Play = Callable[[Chain, int], None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`play` sets the scene, calls `start_counting`, and plays it for `firings` schedules that are due at once."""
+
+    name: str
+    title: str
+    play: Play
+    firings: int = HERD
+
+    def count(self, chain: Chain) -> Count:
+        """Played on fresh tables."""
+        self.play(chain, self.firings)
+        return Count(self.firings, chain.parts)
+
+
+def _due(chain: Chain, firings: int, overlap: Overlap = Overlap.ALLOW) -> list[Timer]:
+    added = [chain.add(number, overlap) for number in range(firings)]
+    chain.start_counting()
+    return added
+
+
+def _close_books(chain: Chain) -> None:
+    chain.clock.advance(90)
+    # A live installation ticks on; the sweeper would otherwise take the shard for a quiet one.
+    chain.tick(UNCOUNTED)
+    chain.sweep()
+
+
+def _ordinary(chain: Chain, firings: int) -> None:
+    _due(chain, firings)
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _gated(chain: Chain, firings: int) -> None:
+    _due(chain, firings, Overlap.SKIP)
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _retried(chain: Chain, firings: int) -> None:
+    def fails_once(call: Call) -> Result:
+        return Result(Outcome.FAILED, "no connection") if call.attempt == 1 else Result(Outcome.SUCCEEDED)
+
+    _due(chain, firings)
+    chain.targets.script = fails_once
+    chain.tick()
+    chain.work()
+    chain.clock.advance(10)
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _skipped_by_overlap(chain: Chain, firings: int) -> None:
+    added = [chain.add(number, Overlap.SKIP) for number in range(firings)]
+    for one in added:
+        earlier = _running_since_yesterday(one)
+        chain.store.insert_run(earlier)
+        chain.store.take_gate(one.tenant, one.schedule_id, earlier.key.run_id, None)
+    chain.start_counting()
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _running_since_yesterday(one: Timer) -> Run:
+    key = RunKey(one.tenant, one.schedule_id, one.epoch, NOON - DAY)
+    attempt = Attempt(1, 1, "0" * 26, NOON - DAY)
+    started = Run(key, RunStatus.RUNNING, NOON - DAY, one.tier, version=1, fence=1, attempts=(attempt,))
+    return replace(started, lease_until=NOON + DAY, started_at=NOON - DAY)
+
+
+def _missed(chain: Chain, firings: int) -> None:
+    skip = Misfire(MisfirePolicy.SKIP, 1, 60)
+    for number in range(firings):
+        chain.add(number, misfire=skip)
+    chain.clock.advance(3_600)
+    chain.start_counting()
+    chain.tick()
+    _close_books(chain)
+
+
+def _deferred(chain: Chain, firings: int) -> None:
+    _due(chain, firings)
+    chain.tick(tenant_limit=0)
+    chain.clock.advance(15)
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _run_now(chain: Chain, firings: int) -> None:
+    added = [chain.add(number, nominal_at=NOON + DAY) for number in range(firings)]
+    chain.start_counting()
+    for one in added:
+        with chain.as_part("api"):
+            chain.runs.run_now(chain.caller(one), one.schedule_id)
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _lost(chain: Chain, firings: int) -> None:
+    _due(chain, firings)
+    chain.tick()
+    chain.sqs.queue("standard").lose(lambda _: True)
+    _sweep_for_minutes(chain, 8)
+
+
+def _sweep_for_minutes(chain: Chain, minutes: int) -> None:
+    for _ in range(minutes):
+        chain.clock.advance(MINUTE / SECOND)
+        chain.tick(UNCOUNTED)
+        chain.sweep()
+        chain.work()
+
+
+def _taken_over(chain: Chain, firings: int) -> None:
+    def dies_once(call: Call) -> Result:
+        if call.attempt == 1:
+            raise Died
+        return Result(Outcome.SUCCEEDED)
+
+    _due(chain, firings)
+    chain.targets.script = dies_once
+    chain.tick()
+    chain.work()
+    _sweep_for_minutes(chain, 8)
+
+
+def _with_receipt(chain: Chain, firings: int) -> None:
+    def records(call: Call) -> Result:
+        chain.receipts.record(call.key, call.fence, "invoice", {"number": call.attempt}, chain.clock.now())
+        return Result(Outcome.SUCCEEDED)
+
+    _due(chain, firings)
+    chain.targets.script = records
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _idle(chain: Chain, _firings: int) -> None:
+    chain.add(0, nominal_at=NOON + DAY)
+    # Two minutes lay ticks ahead, so that the third is an ordinary one.
+    chain.idle_minute()
+    chain.idle_minute()
+    chain.idle_minute()
+    chain.start_counting()
+    chain.idle_minute()
+
+
+ORDINARY: Final = Scenario("ordinary", "an ordinary firing, 50 at once", _ordinary)
+SCENARIOS: Final = (
+    Scenario("herd", "an ordinary firing, 10,000 at once", _ordinary, LARGE_HERD),
+    Scenario("batch", "an ordinary firing, 100 at once (one full batch)", _ordinary, BATCH),
+    ORDINARY,
+    Scenario("lone", "a lone firing", _ordinary, 1),
+    Scenario("gate", "with the overlap gate (`overlap: skip`)", _gated),
+    Scenario("receipt", "with one receipt", _with_receipt),
+    Scenario("retry", "whose first attempt fails", _retried),
+    Scenario("skip", "skipped: an earlier run is still going", _skipped_by_overlap),
+    Scenario("missed", "missed in an outage (`misfire: skip`): one range, however many nominals", _missed),
+    Scenario("deferral", "deferred once inside its timer", _deferred),
+    Scenario("run_now", "a run-now through the API", _run_now),
+    Scenario("lost", "a lone firing, its message lost and sent again", _lost, 1),
+    Scenario("taken_over", "a lone firing, its worker dead and its run revived", _taken_over, 1),
+)
+IDLE: Final = Scenario("idle", "an idle minute of a shard", _idle, 1)
