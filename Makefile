@@ -16,10 +16,11 @@ CDK_COMMAND := infra/node_modules/.package-lock.json
 QUIET := --quiet --disable-pip-version-check
 PYTEST_OPTIONS ?=
 
-.PHONY: help run test check synth bench clean
+.PHONY: help run test check synth deploy bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
+		printf '  make %-8s %s\n' "$${line%%:*}" "$${line#* \## }" ;; esac; done < $(firstword $(MAKEFILE_LIST))
 
 run: $(INSTALLED) $(CDK_COMMAND) ## Start the whole product on this machine, at http://127.0.0.1:8787
 	@$(PYTHON) -m local
@@ -32,7 +33,7 @@ check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/mypy --strict -p infra
-	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/lint-imports --no-logo
 	@if git grep -nE '://' -- 'requirements/*.lock' layers/vendor/requirements.txt || \
 		git grep -n '"resolved"' -- '*package-lock.json'; then \
 		echo 'Lock files hold no addresses: see docs/decisions/0002-packaging.md' >&2; exit 1; fi
@@ -40,6 +41,9 @@ check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out
 	@$(PYTHON) -m infra.app -o cdk.out
 	@echo 'Templates and assets are in cdk.out.'
+
+deploy: synth $(CDK_COMMAND) ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" infra/node_modules/.bin/cdk deploy --app cdk.out --all
 
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks
