@@ -92,6 +92,9 @@ class RunAnswer(Answered):
     status: RunStatus
     version: int
     retry_at: Time | None
+    resent_at: Annotated[
+        Time | None, Field(description="When the message that started it was sent again, the first being lost or late.")
+    ]
     reason: ReasonAnswer | None
     attempts: list[AttemptAnswer]
 
@@ -100,6 +103,41 @@ class RunsAnswer(Answered):
     """A page of a schedule's history, newest first."""
 
     runs: list[RunAnswer]
+    cursor: Annotated[str | None, Field(description="For the next page; null on the last.")]
+
+
+class ExplanationAnswer(Answered):
+    """What became of one time of a schedule, or of a stretch of its fires, and why."""
+
+    at: Annotated[str, Field(description="The time asked for; of a stretch, its first fire.")]
+    until_nominal_at: Annotated[Time | None, Field(description="Of a stretch: its last fire.")]
+    count: Annotated[
+        int | None, Field(description="How many fires it stands for; null: more than are counted one by one.")
+    ]
+    code: Annotated[Code, Field(description="The reason's type; docs/reasons.md is the table.")]
+    text: Annotated[str, Field(description="A sentence for people.")]
+    detail: Annotated[
+        dict[str, str | float | list[str] | None],
+        Field(description="For machines, by code; times are RFC 3339 under names that end in `_at`."),
+    ]
+    is_named: Annotated[bool, Field(description="Whether the schedule named this time.")]
+    is_decided: Annotated[bool, Field(description="Whether this is the last word on it.")]
+    run: Annotated[RunAnswer | None, Field(description="The row of the ledger that says so.")]
+    others: Annotated[
+        list[RunAnswer], Field(description="Rows of the same time that a change of the schedule has overtaken.")
+    ]
+
+
+class ExplainAnswer(ExplanationAnswer):
+    """Why a schedule ran at a time, or did not."""
+
+    schedule_id: str
+
+
+class LedgerAnswer(Answered):
+    """What became of every fire of a stretch of time, oldest first; each fire is in exactly one entry."""
+
+    entries: list[ExplanationAnswer]
     cursor: Annotated[str | None, Field(description="For the next page; null on the last.")]
 
 

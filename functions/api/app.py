@@ -9,12 +9,12 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
 from . import problems
-from .routes import health, pages, preview, runs, schedules
+from .routes import health, ledger, pages, preview, runs, schedules
 from .schemas import fields_by_path
 
 logger = Logger(service="api")
 app = APIGatewayHttpResolver(enable_validation=True)
-for module in (schedules, runs, preview, health, pages):
+for module in (schedules, runs, ledger, preview, health, pages):
     app.include_router(module.router)
 
 

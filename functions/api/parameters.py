@@ -38,6 +38,13 @@ FromQuery = Annotated[
     str | None, Query(alias="from", max_length=64, description="RFC 3339; a + is written %2B in a URL.")
 ]
 ToQuery = Annotated[str | None, Query(max_length=64, description="RFC 3339; a + is written %2B in a URL.")]
+AtQuery = Annotated[str, Query(max_length=64, description="RFC 3339; a + is written %2B in a URL.")]
+FirstQuery = Annotated[
+    str, Query(alias="from", max_length=64, description="RFC 3339, included; a + is written %2B in a URL.")
+]
+LastQuery = Annotated[
+    str, Query(alias="to", max_length=64, description="RFC 3339, included; a + is written %2B in a URL.")
+]
 IdempotencyKey = Annotated[
     str | None,
     Header(alias="Idempotency-Key", description="A repeated request under the same key gets the first one's answer."),

@@ -24,5 +24,7 @@ class Api(Function):
         super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=("by_tenant",))
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
-        job_store.grant(self.role, schema.AUDIT, APPEND)
+        job_store.grant(self.role, schema.AUDIT, APPEND + READ)
+        # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
+        job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + APPEND)

@@ -1,7 +1,5 @@
 """docs/states.md is what the code does: every table in it is drawn here from the code and compared."""
 
-import inspect
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -178,17 +176,6 @@ def ends() -> Table:
     return rows
 
 
-# --- reasons ---------------------------------------------------------------------------------------------------
-
-
-def reasons() -> Table:
-    """The codes, with the sentences that the code itself has beside them."""
-    body = inspect.getsource(Code)
-    pairs = re.findall(r'^    [A-Z_]+ = "(\w+)"\n    """(.+?)"""', body, flags=re.MULTILINE | re.DOTALL)
-    assert [code for code, _ in pairs] == [code.value for code in Code]
-    return [["code", "meaning"], *([code, " ".join(meaning.split())] for code, meaning in pairs)]
-
-
 # --- the document ----------------------------------------------------------------------------------------------
 
 TABLES: dict[str, Callable[[], Table]] = {
@@ -197,7 +184,6 @@ TABLES: dict[str, Callable[[], Table]] = {
     "Starting a run": start_decisions,
     "Admission": admissions,
     "The end of an attempt": ends,
-    "Reasons": reasons,
 }
 
 

@@ -230,7 +230,8 @@ def test_a_run_of_a_paused_schedule_is_skipped_with_who_paused_it_and_why() -> N
     world.pause()
     world.deliver()
     assert world.stored.status is RunStatus.SKIPPED
-    assert world.stored.reason == Reason(Code.PAUSED, "paused by ada")
+    said = {"by": "ada", "why": "", "paused_at": world.clock.now()}
+    assert world.stored.reason == Reason(Code.PAUSED, "paused by ada", said)
     assert world.stored.attempts[0].outcome is Outcome.NOT_STARTED
     assert not world.targets.made
 

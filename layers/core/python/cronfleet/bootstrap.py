@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cronfleet.services.access import Access
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.health import Health
+    from cronfleet.services.ledger import Ledger
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.sweeper import Sweeper
@@ -141,6 +142,13 @@ def runs(settings: Settings) -> "Runs":
     from cronfleet.services.runs import Runs
 
     return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def ledger(settings: Settings) -> "Ledger":
+    """Why a schedule ran or did not."""
+    from cronfleet.services.ledger import Ledger
+
+    return Ledger(store=_store(settings), clock=SystemClock())
 
 
 def health(settings: Settings) -> "Health":

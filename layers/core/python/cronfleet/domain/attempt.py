@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lag import lag_ms
-from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.retry import Retry, next_attempt_at
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Attempt, Outcome, Run, RunMessage, RunStatus, too_old
 from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS, Status, Timer
@@ -76,6 +76,7 @@ def _started(row: Run, message: RunMessage, owner: str, now: Instant) -> Run:
         version=row.version or message.version,
         started_at=now if first else row.started_at,
         lag_ms=lag_ms(row.due_at, now) if first else row.lag_ms,
+        resent_at=message.resent_at or row.resent_at,
     )
 
 
@@ -171,9 +172,12 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
 
 def paused_reason(timer: Timer) -> Reason:
     """Why nothing starts while `timer` is paused: who paused it and what they said."""
-    by = timer.pause.by if timer.pause else "someone"
-    said = f": {timer.pause.reason}" if timer.pause and timer.pause.reason else ""
-    return Reason(Code.PAUSED, f"paused by {by}{said}")
+    pause = timer.pause
+    if pause is None:
+        return Reason(Code.PAUSED, "paused by someone")
+    said = f": {pause.reason}" if pause.reason else ""
+    detail: Detail = {"by": pause.by, "why": pause.reason, "paused_at": pause.at}
+    return Reason(Code.PAUSED, f"paused by {pause.by}{said}", detail)
 
 
 def _hold_back(first: bool, now: Instant, reason: Reason, until: Instant | None = None) -> Admission:

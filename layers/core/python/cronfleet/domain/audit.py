@@ -10,6 +10,16 @@ SCHEDULER_ACTOR: Final = "cronfleet"
 """The actor of changes that the scheduler makes itself: an automatic resume, a parking."""
 
 
+# Crockford's base 32 in lower case: no i, l, o, u, and in the order of ASCII, so that ids sort as numbers do.
+ID_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_PREFIX_LENGTH: Final = 10
+
+
+def id_prefix(instant: Instant) -> str:
+    """How the id of an entry begins that was made at `instant`: ids are ULIDs, and sort by time."""
+    return "".join(ID_ALPHABET[instant >> 5 * place & 31] for place in reversed(range(_PREFIX_LENGTH)))
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One accepted change. `before` and `after` hold the API's form of what changed, or `None`."""

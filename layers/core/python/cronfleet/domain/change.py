@@ -9,6 +9,7 @@ well: whoever is first, the change or the worker that starts it, decides whether
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, TimerKind
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, CronfleetError, Invalid
@@ -301,9 +302,7 @@ def _range(timer: Timer, held: _Held, now: Instant) -> Run:
 
 def _why_held(timer: Timer) -> tuple[RunStatus, Reason]:
     if timer.status is Status.PAUSED:
-        said = f": {timer.pause.reason}" if timer.pause and timer.pause.reason else ""
-        by = timer.pause.by if timer.pause else "someone"
-        return RunStatus.PAUSED, Reason(Code.PAUSED, f"paused by {by}{said}")
+        return RunStatus.PAUSED, paused_reason(timer)
     if timer.status is Status.ACTIVE:
         return RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before these fires were claimed")
     text = timer.parked.text if timer.parked else f"the schedule was {timer.status}"

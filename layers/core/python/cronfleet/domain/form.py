@@ -6,6 +6,7 @@ The API answers with it, and the audit log keeps it. Every default is spelled ou
 from typing import Any
 
 from cronfleet.domain.claim import Fire
+from cronfleet.domain.explain import Explanation
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run
@@ -124,6 +125,7 @@ def run_form(run: Run) -> Form:
         "status": run.status.value,
         "version": run.version,
         "retry_at": _text(run.retry_at),
+        "resent_at": _text(run.resent_at),
         "reason": reason_form(run.reason),
         "attempts": [_attempt_form(attempt) for attempt in run.attempts],
     }
@@ -137,4 +139,20 @@ def _attempt_form(attempt: Attempt) -> Form:
         "finished_at": _text(attempt.finished_at),
         "outcome": None if attempt.outcome is None else attempt.outcome.value,
         "error": attempt.error,
+    }
+
+
+def explanation_form(explanation: Explanation) -> Form:
+    """What became of one time, or of a stretch of fires (which has `until_nominal_at`)."""
+    return {
+        "at": to_text(explanation.at),
+        "until_nominal_at": _text(explanation.until_nominal_at),
+        "count": explanation.count,
+        "code": explanation.code.value,
+        "text": explanation.text,
+        "detail": dict(explanation.detail),
+        "is_named": explanation.is_named,
+        "is_decided": explanation.is_decided,
+        "run": None if explanation.run is None else run_form(explanation.run),
+        "others": [run_form(run) for run in explanation.others],
     }

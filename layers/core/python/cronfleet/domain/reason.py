@@ -1,6 +1,6 @@
 """Why: every decision that keeps a run from simply running carries one of these to the ledger, API and log.
 
-`docs/states.md` holds the table of codes; a test compares it with `Code`.
+`docs/reasons.md` holds the table of codes; a test compares it with `Code`.
 """
 
 from collections.abc import Mapping
@@ -46,6 +46,40 @@ class Code(StrEnum):
     """The run is finished; a duplicate never starts it again."""
     OUT_OF_TURN = "out_of_turn"
     """The message names an attempt that the run is not waiting for."""
+
+    # What only an explanation says.
+    RAN = "ran"
+    """It ran."""
+    RUNNING = "running"
+    """An attempt is going on."""
+    RETRYING = "retrying"
+    """An attempt failed, or was put off; the next one has a time."""
+    QUEUED = "queued"
+    """It is claimed, and no worker has started it yet."""
+    RESENT = "resent"
+    """It is claimed, no worker has started it in time, and the sweeper has sent it again."""
+    DUE = "due"
+    """It is due, and no dispatcher has claimed it yet."""
+    NOT_DUE = "not_due"
+    """Its time has not come."""
+    BEFORE_START = "before_start"
+    """It lies before the schedule's `start_at`."""
+    AFTER_END = "after_end"
+    """It lies after the schedule's `end_at`."""
+    NOT_CREATED = "not_created"
+    """The schedule was not there yet."""
+    DELETED = "deleted"
+    """The schedule was deleted."""
+    COMPLETED = "completed"
+    """The schedule named one instant, another one, and is done."""
+    DST_GAP = "dst_gap"
+    """The clock was put forward over this local time: it did not exist that day."""
+    DST_OVERLAP = "dst_overlap"
+    """The clock was put back and showed this local time twice; the second pass is not used."""
+    NOT_NAMED = "not_named"
+    """The trigger does not name this time."""
+    FORGOTTEN = "forgotten"
+    """It is longer ago than the ledger, or the history of changes, is looked through."""
 
 
 @dataclass(frozen=True, slots=True)

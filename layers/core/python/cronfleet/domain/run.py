@@ -172,6 +172,8 @@ class Run:
     payload: Any = None
     has_payload: bool = False
     """True for a manual run whose caller overrode the payload (with `payload`, which may be null)."""
+    resent_at: Instant | None = None
+    """When the sweeper sent the message that started it, the first one having been lost or late."""
 
     @property
     def is_terminal(self) -> bool:
@@ -209,6 +211,8 @@ class RunMessage:
     batch: str
     version: int
     timeout_seconds: int
+    resent_at: Instant | None = None
+    """When the sweeper sent it again; `None` for the dispatcher's own."""
 
 
 def range_row(

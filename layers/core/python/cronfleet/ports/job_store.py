@@ -181,6 +181,15 @@ class ScheduleStore(TimedStore, Protocol):
         """Do all writes or none. Raises `Refused` (first failed condition) or `NoAnswer`."""
         ...
 
+    def list_audit(
+        self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
+    ) -> Page[AuditEntry]:
+        """Audit entries of one schedule from `since` to `until`, both included, newest first.
+
+        A page may be short, or empty, and still have a cursor: entries of other schedules lie in between.
+        """
+        ...
+
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         """What was answered under this key, read strongly, if it has not expired."""
         ...
@@ -212,8 +221,16 @@ class RunStore(Protocol):
         """Rows by batch reads, eventually consistent; absent ones are left out."""
         ...
 
-    def list_runs(self, tenant: str, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Run]:
-        """A schedule's history, newest first."""
+    def list_runs(
+        self,
+        tenant: str,
+        schedule_id: str,
+        *,
+        cursor: str | None,
+        limit: int,
+        through: tuple[int, Instant] | None = None,
+    ) -> Page[Run]:
+        """A schedule's history, newest first; with `through` from that epoch and nominal back."""
         ...
 
     def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:

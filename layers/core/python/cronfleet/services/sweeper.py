@@ -234,7 +234,7 @@ class Sweeper:
         again = [m for m in lost if not pace.is_draining(m, item.batch) and pace.may_resend(m)]
         if not again:
             return item.owed
-        report.resent += self._send(again, "message_resent")
+        report.resent += self._send([replace(m, resent_at=reading.now) for m in again], "message_resent")
         return item.owed.resent()
 
     def _send(self, messages: list[RunMessage], event: str) -> int:

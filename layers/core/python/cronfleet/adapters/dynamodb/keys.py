@@ -6,7 +6,7 @@ Ids hold neither `#` nor `~` (`domain.tenant.ID_PATTERN`), so what is joined her
 from typing import Final
 
 from cronfleet.domain.claim import BatchId
-from cronfleet.domain.instant import from_compact, to_compact
+from cronfleet.domain.instant import Instant, from_compact, to_compact
 from cronfleet.domain.run import RunKey
 
 TIMER: Final = "TIMER"
@@ -48,6 +48,11 @@ def parse_run(partition: str, sort: str) -> RunKey:
     tenant, schedule_id = parse_schedule(partition)
     epoch, nominal, cause = sort.split("#")
     return RunKey(tenant, schedule_id, int(epoch), from_compact(nominal), cause)
+
+
+def after_runs(epoch: int, nominal_at: Instant) -> str:
+    """What sorts after every ledger row of this epoch and nominal, and before every later one."""
+    return f"{epoch:09}#{to_compact(nominal_at)}~"
 
 
 def run_timer(key: RunKey, attempt: int) -> str:

@@ -154,6 +154,7 @@ class RunRecord(Model):
     lag_ms = WholeAttribute(null=True)
     reason = JsonAttribute(null=True)
     until_nominal_at = WholeAttribute(null=True)
+    resent_at = WholeAttribute(null=True)
     payload = JsonAttribute(null=True)
     failed_tenant = UnicodeAttribute(null=True)
     expires_at = WholeAttribute()

@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.records import GateRecord, read
 from cronfleet.adapters.dynamodb.transactions import SAME_REV
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.job_store import Page, Refused
 
@@ -46,12 +47,23 @@ class DynamoRuns:
         rows = map(run_of, self._database.batch_get(schema.RUNS, places))
         return {row.key: row for row in rows}
 
-    def list_runs(self, tenant: str, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Run]:
+    def list_runs(
+        self,
+        tenant: str,
+        schedule_id: str,
+        *,
+        cursor: str | None,
+        limit: int,
+        through: tuple[int, Instant] | None = None,
+    ) -> Page[Run]:
         partition = keys.schedule(tenant, schedule_id)
+        condition, values = "#pk = :pk", {":pk": text(partition)}
+        if through is not None:
+            condition, values = f"{condition} AND #sk < :end", {**values, ":end": text(keys.after_runs(*through))}
         items, last = self._database.query(
             schema.RUNS,
-            "#pk = :pk",
-            {":pk": text(partition)},
+            condition,
+            values,
             # One more than is wanted tells whether there is more.
             limit=limit + 1,
             start=_after(partition, cursor),

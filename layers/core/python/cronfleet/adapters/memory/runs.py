@@ -1,12 +1,13 @@
 """`RunStore` in memory."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
 from cronfleet.adapters.memory.schedules import decode_cursor, encode_cursor, foreign_cursor
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.transactions import put_run
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.job_store import Page, Refused
 
@@ -38,9 +39,21 @@ class MemoryRuns:
     def get_runs(self, keys: Sequence[RunKey]) -> Mapping[RunKey, Run]:
         return {key: self.state.runs[key] for key in keys if key in self.state.runs}
 
-    def list_runs(self, tenant: str, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Run]:
+    def list_runs(
+        self,
+        tenant: str,
+        schedule_id: str,
+        *,
+        cursor: str | None,
+        limit: int,
+        through: tuple[int, Instant] | None = None,
+    ) -> Page[Run]:
         history = self.state.history.get((tenant, schedule_id), [])
-        end = len(history) if cursor is None else bisect_left(history, _key_of(cursor))
+        end = len(history)
+        if cursor is not None:
+            end = bisect_left(history, _key_of(cursor))
+        elif through is not None:
+            end = bisect_right(history, through, key=lambda key: (key.epoch, key.nominal_at))
         start = max(0, end - limit)
         keys = history[start:end][::-1]
         more = start > 0

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from cronfleet.adapters.memory import transactions
 from cronfleet.adapters.memory.state import State
+from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
@@ -54,6 +56,19 @@ class MemorySchedules:
 
     def commit(self, writes: Sequence[Write]) -> None:
         transactions.commit(self.state, writes)
+
+    def list_audit(
+        self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
+    ) -> Page[AuditEntry]:
+        before = None if cursor is None else decode_cursor(cursor)
+        matching = [
+            entry
+            for (_, entry_id), entry in sorted(self.state.audit.items(), reverse=True)
+            if (entry.tenant, entry.schedule_id) == (tenant, schedule_id) and since <= entry.at <= until
+            if before is None or entry_id < before
+        ]
+        more = len(matching) > limit
+        return Page(matching[:limit], encode_cursor(matching[limit - 1].entry_id) if more else None)
 
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         record = self.state.idempotency.get((tenant, key))

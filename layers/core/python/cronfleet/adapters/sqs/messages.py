@@ -28,6 +28,8 @@ def encode_run(message: RunMessage) -> str:
         "version": message.version,
         "timeout_seconds": message.timeout_seconds,
     }
+    if message.resent_at is not None:
+        fields["resent_at"] = message.resent_at
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -46,6 +48,7 @@ def decode_run(text: str) -> RunMessage:
         batch=_text(fields, "batch"),
         version=_number(fields, "version", 0),
         timeout_seconds=_number(fields, "timeout_seconds", 1),
+        resent_at=_number(fields, "resent_at", EARLIEST, LATEST) if "resent_at" in fields else None,
     )
 
 

@@ -4,10 +4,9 @@ import os
 import time
 from typing import Final
 
+from cronfleet.domain.audit import ID_ALPHABET
 from cronfleet.domain.instant import Instant
 
-# Crockford's base 32 in lower case: no i, l, o, u, and in the order of ASCII, so that ids sort as numbers do.
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH: Final = 26
 _RANDOM_BYTES: Final = 10
 
@@ -30,4 +29,4 @@ class SystemIds:
 
 
 def _base32(number: int) -> str:
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(_ID_LENGTH)))
+    return "".join(ID_ALPHABET[number >> 5 * place & 31] for place in reversed(range(_ID_LENGTH)))

@@ -34,6 +34,7 @@ def run_item(run: Run, now: Instant) -> Item:
         lag_ms=run.lag_ms,
         reason=reason_json(run.reason),
         until_nominal_at=run.until_nominal_at,
+        resent_at=run.resent_at,
         # In a list, so that an override with null is told from no override.
         payload=[run.payload] if run.has_payload else None,
         failed_tenant=run.key.tenant if run.status in FAILED else None,
@@ -76,6 +77,7 @@ def _run(record: RunRecord) -> Run:
         lag_ms=record.lag_ms,
         reason=reason_of(record.reason),
         until_nominal_at=record.until_nominal_at,
+        resent_at=record.resent_at,
         payload=None if payload is None else payload[0],
         has_payload=payload is not None,
     )

@@ -1,0 +1,482 @@
+"""Explain: why a schedule ran at a time, or did not. Facts in, exactly one typed explanation out.
+
+The ledger has the first word: a row or a range says what became of a fire. Without one, the timer says where the fire
+waits. For a time that nothing named, the trigger, its window, the clock of its zone and the schedule's history say why.
+`docs/reasons.md` is the table of codes and their details.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from cronfleet.domain import naming
+from cronfleet.domain.attempt import paused_reason
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.claim import Fire
+from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.errors import CronfleetError
+from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
+from cronfleet.domain.lifeline import Span
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, Run, RunStatus
+from cronfleet.domain.schedule import Definition, Status, Timer
+from cronfleet.domain.trigger import OneShotTrigger
+
+Value: TypeAlias = str | int | float | list[str] | None
+"""What a detail may hold; instants are RFC 3339 text, names of instants end in `_at`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of `at`, or will: one code, a sentence for people, details for machines.
+
+    `is_named` says whether the schedule named this time; `is_decided` whether this is the last word on it. With
+    `until_nominal_at` it stands for `count` nominals (`None`: more than are counted) from `at` on. `others` are rows
+    of the same nominal under other epochs, which the one explained has overtaken.
+    """
+
+    at: Instant
+    code: Code
+    text: str
+    detail: Mapping[str, Value] = field(default_factory=dict)
+    is_named: bool = True
+    is_decided: bool = False
+    run: Run | None = None
+    others: tuple[Run, ...] = ()
+    until_nominal_at: Instant | None = None
+    count: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What the dispatch log says of a fire that has no row: who claimed it when, and what the sweeper did since."""
+
+    batch: str
+    claimed_at: Instant
+    skipped: Reason | None = None
+    """Why the claim dropped it; its row is about to be written."""
+    resends: int = 0
+    resend_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A definition that named a time and was replaced before that time came."""
+
+    version: int
+    by: Definition
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about one time of a schedule.
+
+    `span` is the epoch whose own that time is (`None`: further back than is remembered), `named_by` the timer as it
+    was then (`None` where nothing was alive), `rows` what the ledger holds for the time, as rows and as ranges.
+    """
+
+    timer: Timer
+    now: Instant
+    span: Span | None
+    named_by: Timer | None
+    rows: Sequence[Run] = ()
+    claimed: Claimed | None = None
+    replaced: Replaced | None = None
+    deletion: AuditEntry | None = None
+
+
+def explain(at: Instant, facts: Facts) -> Explanation:
+    """The one explanation of what the schedule did, or will do, at `at`."""
+    named = _is_named(at, facts)
+    row, others = _own(facts, named)
+    if row is not None:
+        return _of_row(at, row, others, facts)
+    if facts.span is None:
+        text = "the schedule's changes are not looked through that far back, and the ledger has no row for this time"
+        return Explanation(at, Code.FORGOTTEN, text, is_named=False)
+    if not facts.span.is_alive or facts.named_by is None:
+        return _not_there(at, facts.span, facts)
+    if named:
+        return _with(_undecided(at, facts), others)
+    return _unnamed(at, facts.named_by, facts)
+
+
+def may_be_claimed(at: Instant, facts: Facts) -> bool:
+    """Whether the dispatch log could say more: a fire that the timer no longer waits for, and that has no row."""
+    row, _ = _own(facts, named=True)
+    if row is not None:
+        return not row.is_terminal and row.status is not RunStatus.RUNNING
+    return _is_named(at, facts) and not _is_waited_for(at, facts.timer, facts.span) and _age(at, facts) <= _ROW_LIFE
+
+
+def _is_named(at: Instant, facts: Facts) -> bool:
+    """Whether the schedule named `at`; a trigger that no longer computes names what its timer waits for."""
+    timer = facts.named_by
+    if timer is None or at % SECOND:
+        return False
+    try:
+        return naming.is_inside(timer, at) and naming.names(timer.trigger, at)
+    except (CronfleetError, ValueError, ArithmeticError):
+        return timer.nominal_at is not None and at >= timer.nominal_at
+
+
+# --- rows ------------------------------------------------------------------------------------------------------
+
+
+def _own(facts: Facts, named: bool) -> tuple[Run | None, tuple[Run, ...]]:
+    """The row that counts for this time, and the others.
+
+    A row of the epoch whose own the time is, or of a later one (a resume that caught up), counts. One of an earlier
+    epoch (claimed ahead of a change) counts only where the time is not named anew.
+    """
+    epoch = facts.span.epoch if facts.span else 0
+    newest_first = sorted(facts.rows, key=lambda row: row.key.epoch, reverse=True)
+    own = [row for row in newest_first if row.key.epoch >= epoch]
+    if not own and not named:
+        own = newest_first
+    row = own[0] if own else None
+    return row, tuple(other for other in newest_first if other is not row)
+
+
+_BY_STATUS: Final = {
+    RunStatus.DEAD: Code.ATTEMPTS,
+    RunStatus.CANCELLED: Code.CANCELLED,
+    RunStatus.SKIPPED: Code.SUPERSEDED,
+    RunStatus.MISSED: Code.MISSED,
+    RunStatus.PAUSED: Code.PAUSED,
+    RunStatus.REFUSED: Code.NOT_ON,
+}
+"""What a row without a reason of its own stands for; there is none that the product writes."""
+
+
+def _of_row(at: Instant, row: Run, others: tuple[Run, ...], facts: Facts) -> Explanation:
+    code, text, detail = _SAID.get(row.status, _not_run)(row, facts)
+    last_at = row.until_nominal_at
+    return Explanation(
+        at,
+        code,
+        text,
+        _row_detail(row) | detail,
+        is_decided=row.is_terminal,
+        run=row,
+        others=others,
+        until_nominal_at=last_at,
+        count=None if last_at is not None else 1,
+    )
+
+
+_Said: TypeAlias = tuple[Code, str, dict[str, Value]]
+
+
+def _ran(run: Run, _: Facts) -> _Said:
+    lag = _seconds(run.lag_ms or 0)
+    text = f"ran: attempt {run.attempt}, under version {run.version}; started {lag} s after it was due"
+    return Code.RAN, text, {}
+
+
+def _running(run: Run, facts: Facts) -> _Said:
+    until = run.lease_until or 0
+    text = f"attempt {run.attempt} has been running since {to_text(run.attempts[-1].started_at)}"
+    if until <= facts.now:
+        text += f"; its worker's lease ended at {to_text(until)}, and it is about to be taken over"
+    return Code.RUNNING, text, {"lease_until_at": to_text(until)}
+
+
+def _waiting(run: Run, facts: Facts) -> _Said:
+    until = run.retry_at or 0
+    why = f" ({run.reason.text})" if run.reason else ""
+    text = f"waits for attempt {run.attempt + 1} until {to_text(until)}{why}"
+    detail: dict[str, Value] = {"retry_at": to_text(until), "attempts": run.attempt, "errors": _errors(run)}
+    if run.reason:
+        detail["held_back"] = run.reason.code.value
+    return Code.RETRYING, text, detail | _resend_detail(facts.claimed)
+
+
+def _queued(run: Run, facts: Facts) -> _Said:
+    claimed = facts.claimed
+    if claimed is not None and claimed.resends:
+        return Code.RESENT, _resent_text(claimed), {"batch": claimed.batch, **_resend_detail(claimed)}
+    return Code.QUEUED, f"is written down to run under version {run.version}, and waits for a worker", {}
+
+
+def _not_run(run: Run, _: Facts) -> _Said:
+    reason = run.reason or Reason(_BY_STATUS[run.status], f"is {run.status}")
+    detail = _detail_of(reason)
+    if run.attempts:
+        detail |= {"attempts": run.attempt, "errors": _errors(run)}
+    if run.until_nominal_at is None:
+        errors = f": {'; '.join(_errors(run))}" if run.status is RunStatus.DEAD else ""
+        return reason.code, f"did not run through: {reason.text}{errors}" if errors else reason.text, detail
+    stretch = f"from {to_text(run.key.nominal_at)} to {to_text(run.until_nominal_at)}"
+    detail["from_nominal_at"] = to_text(run.key.nominal_at)
+    detail["until_nominal_at"] = to_text(run.until_nominal_at)
+    return reason.code, f"{reason.text} (nothing ran {stretch})", detail
+
+
+_SAID: Final[Mapping[RunStatus, Callable[[Run, Facts], _Said]]] = {
+    RunStatus.SUCCEEDED: _ran,
+    RunStatus.RUNNING: _running,
+    RunStatus.WAITING: _waiting,
+    RunStatus.QUEUED: _queued,
+}
+
+
+def _row_detail(run: Run) -> dict[str, Value]:
+    """What every row tells: which run, from which version, claimed by which batch, how late, sent again when."""
+    detail: dict[str, Value] = {"run_id": run.key.run_id, "epoch": run.key.epoch}
+    if run.until_nominal_at is None:
+        detail |= {"due_at": to_text(run.due_at), "version": run.version}
+    if run.batch:
+        detail["batch"] = run.batch
+    if run.claimed_at is not None:
+        detail["claimed_at"] = to_text(run.claimed_at)
+    if run.started_at is not None:
+        detail |= {"started_at": to_text(run.started_at), "lag_seconds": _seconds(run.lag_ms or 0)}
+    if run.resent_at is not None:
+        detail["resent_at"] = to_text(run.resent_at)
+    return detail
+
+
+def _errors(run: Run) -> list[str]:
+    return [
+        f"attempt {attempt.number} {(attempt.outcome or Outcome.LOST).value}: {attempt.error or 'no more was said'}"
+        for attempt in run.attempts
+        if attempt.outcome is not Outcome.SUCCEEDED
+    ]
+
+
+_RENAMED: Final = {"until": "until_at", "run_id": "in_the_way"}
+"""Stored details under names that say more here: an overlap's `run_id` is the other run's."""
+
+
+def _detail_of(reason: Reason) -> dict[str, Value]:
+    """A stored reason's details, which hold instants as numbers; here they are text, under names that end in `_at`."""
+    named = {_RENAMED.get(name, name): value for name, value in reason.detail.items()}
+    return {
+        name: to_text(value) if isinstance(value, int) and name.endswith("_at") else value
+        for name, value in named.items()
+    }
+
+
+def _seconds(milliseconds: int) -> float:
+    return milliseconds / SECOND
+
+
+def _with(explanation: Explanation, others: tuple[Run, ...]) -> Explanation:
+    return replace(explanation, others=others) if others else explanation
+
+
+# --- named, and nothing in the ledger yet ----------------------------------------------------------------------
+
+_ROW_LIFE: Final = ROW_LIFE_SECONDS * SECOND
+
+
+def _age(at: Instant, facts: Facts) -> int:
+    return facts.now - at
+
+
+def _is_waited_for(at: Instant, timer: Timer, span: Span | None) -> bool:
+    """Whether the timer still waits for the fire at `at`, or for an earlier one."""
+    if span is None or timer.nominal_at is None or at < timer.nominal_at:
+        return False
+    return span.epoch == timer.epoch or (timer.fire_through is not None and at <= timer.fire_through)
+
+
+def _undecided(at: Instant, facts: Facts) -> Explanation:
+    timer = facts.timer
+    if not _is_waited_for(at, timer, facts.span):
+        return _claimed(at, facts)
+    match timer.status:
+        case Status.PAUSED if timer.due_at is None or at <= max(timer.due_at, facts.now):
+            return _paused(at, timer)
+        case Status.PAUSED:
+            return _ahead(at, at, f"the pause ends at {to_text(timer.due_at or 0)}, before this time")
+        case Status.ACTIVE:
+            return _awaited(at, timer, facts)
+        case _:
+            return _not_on(at, timer)
+
+
+def _claimed(at: Instant, facts: Facts) -> Explanation:
+    claimed = facts.claimed
+    if _age(at, facts) > _ROW_LIFE:
+        text = f"the ledger keeps rows for {ROW_LIFE_SECONDS * SECOND // DAY} days, and has none of this time any more"
+        return Explanation(at, Code.FORGOTTEN, text, is_decided=True)
+    if claimed is None:
+        text = "it is claimed, and no worker has started it yet; the sweeper sends it again if its message was lost"
+        return Explanation(at, Code.QUEUED, text)
+    detail: dict[str, Value] = {"batch": claimed.batch, "claimed_at": to_text(claimed.claimed_at)}
+    if claimed.skipped is not None:
+        return Explanation(at, claimed.skipped.code, claimed.skipped.text, detail | _detail_of(claimed.skipped))
+    if claimed.resends:
+        return Explanation(at, Code.RESENT, _resent_text(claimed), detail | _resend_detail(claimed))
+    text = f"it was claimed at {to_text(claimed.claimed_at)} by batch {claimed.batch}; no worker has started it yet"
+    return Explanation(at, Code.QUEUED, text, detail)
+
+
+def _resent_text(claimed: Claimed) -> str:
+    return (
+        f"it was claimed at {to_text(claimed.claimed_at)} by batch {claimed.batch}; no worker started it in time, "
+        f"so it was sent again ({claimed.resends} times); if it is not started, the next time is "
+        f"{to_text(claimed.resend_at or 0)}"
+    )
+
+
+def _resend_detail(claimed: Claimed | None) -> dict[str, Value]:
+    if claimed is None or not claimed.resends:
+        return {}
+    return {"resends": claimed.resends, "resend_at": to_text(claimed.resend_at or 0)}
+
+
+def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
+    """A fire that an active timer waits for, or will once an earlier one is claimed."""
+    fire = _fire(at, timer)
+    if at == timer.nominal_at and timer.deferred is not None:
+        detail = _detail_of(timer.deferred) | {"due_at": to_text(fire.due_at)}
+        return Explanation(at, timer.deferred.code, timer.deferred.text, detail)
+    if fire.due_at > facts.now:
+        return _ahead(at, fire.due_at, "its time has not come")
+    late = _seconds(facts.now - fire.due_at)
+    text = f"it has been due since {to_text(fire.due_at)}, {late} s ago, and no dispatcher has claimed it yet"
+    return Explanation(at, Code.DUE, text, {"due_at": to_text(fire.due_at), "late_seconds": late})
+
+
+def _fire(at: Instant, timer: Timer) -> Fire:
+    if at == timer.nominal_at and timer.due_at is not None:
+        return Fire(at, timer.due_at)
+    return first_fire(timer, at - 1) or Fire(at, at)
+
+
+def _ahead(at: Instant, due_at: Instant, why: str) -> Explanation:
+    return Explanation(at, Code.NOT_DUE, f"{why}: it is due at {to_text(due_at)}", {"due_at": to_text(due_at)})
+
+
+def _paused(at: Instant, timer: Timer) -> Explanation:
+    reason = paused_reason(timer)
+    text, detail = reason.text, _detail_of(reason)
+    if timer.pause is not None:
+        text += f", since {to_text(timer.pause.at)}"
+    if timer.due_at is not None:
+        text += f" until {to_text(timer.due_at)}"
+        detail["resume_at"] = to_text(timer.due_at)
+    return Explanation(at, Code.PAUSED, text, detail)
+
+
+def _not_on(at: Instant, timer: Timer) -> Explanation:
+    detail: dict[str, Value] = {"status": timer.status.value}
+    if timer.parked is None:
+        return Explanation(at, Code.NOT_ON, f"the schedule is {timer.status}", detail)
+    detail |= {"parked_code": timer.parked.code.value, "why": timer.parked.text}
+    text = f"the schedule is parked since {to_text(timer.updated_at)}: {timer.parked.text}"
+    return Explanation(at, Code.NOT_ON, text, detail | {"parked_at": to_text(timer.updated_at)})
+
+
+# --- not named -------------------------------------------------------------------------------------------------
+
+
+def _not_there(at: Instant, span: Span, facts: Facts) -> Explanation:
+    if span.epoch == 0:
+        born = span.until or 0
+        text = f"the schedule was created at {to_text(born)}; it fires later than that"
+        return Explanation(at, Code.NOT_CREATED, text, {"created_at": to_text(born)}, is_named=False, is_decided=True)
+    detail: dict[str, Value] = {"deleted_at": to_text(span.since)}
+    text = f"the schedule was deleted at {to_text(span.since)}"
+    if facts.deletion is not None:
+        detail |= {"by": facts.deletion.actor, "why": facts.deletion.reason}
+        text += f" by {facts.deletion.actor}" + (f": {facts.deletion.reason}" if facts.deletion.reason else "")
+    if span.until is not None:
+        detail["created_at"] = to_text(span.until)
+        text += f", and created anew at {to_text(span.until)}"
+    return Explanation(at, Code.DELETED, text, detail, is_named=False, is_decided=at <= facts.now)
+
+
+def _unnamed(at: Instant, timer: Timer, facts: Facts) -> Explanation:
+    earlier, later = naming.nearest(timer, at)
+    code, text, detail = _why_unnamed(at, timer, facts)
+    detail |= {
+        "earlier_at": None if earlier is None else to_text(earlier),
+        "later_at": None if later is None else to_text(later),
+        "version": timer.version,
+    }
+    around = ", ".join(f"{word} {to_text(one)}" for word, one in (("before", earlier), ("after", later)) if one)
+    near = f"; the nearest that it names: {around}" if around else "; it names no other"
+    return Explanation(at, code, text + near, detail, is_named=False, is_decided=at <= facts.now)
+
+
+def _why_unnamed(at: Instant, timer: Timer, facts: Facts) -> _Said:
+    if at % SECOND == 0 and naming.names(timer.trigger, at):
+        return _outside(at, timer)
+    change = naming.clock_change(timer.trigger, at)
+    if change is not None:
+        return _changed_clock(change)
+    if facts.replaced is not None:
+        by = facts.replaced.by
+        text = f"version {facts.replaced.version} named this time; version {by.version} replaced it at "
+        text += f"{to_text(facts.replaced.at)} ({by.author}{': ' if by.reason else ''}{by.reason})"
+        detail: dict[str, Value] = {"named_by_version": facts.replaced.version, "replaced_by_version": by.version}
+        detail |= {"replaced_at": to_text(facts.replaced.at), "by": by.author, "why": by.reason}
+        return Code.SUPERSEDED, text, detail
+    if isinstance(timer.trigger, OneShotTrigger) and facts.timer.status is Status.COMPLETED:
+        fired_at = to_text(timer.trigger.at)
+        return Code.COMPLETED, f"the schedule names one instant, {fired_at}, and is done", {"fired_at": fired_at}
+    return Code.NOT_NAMED, "the trigger does not name this time", {}
+
+
+def _outside(at: Instant, timer: Timer) -> _Said:
+    if timer.start_at is not None and at < timer.start_at:
+        start = to_text(timer.start_at)
+        return (
+            Code.BEFORE_START,
+            f"the trigger names this time, but the schedule starts at {start}",
+            {"start_at": start},
+        )
+    end = to_text(timer.end_at or 0)
+    return Code.AFTER_END, f"the trigger names this time, but the schedule ended at {end}", {"end_at": end}
+
+
+def _changed_clock(change: naming.ClockChange) -> _Said:
+    fired = None if change.fired_at is None else to_text(change.fired_at)
+    detail: dict[str, Value] = {"local": change.local, "timezone": change.zone, "fired_at": fired}
+    if change.is_gap:
+        instead = f"it fires at the end of the gap instead, {fired}" if fired else "nothing fires in its place"
+        return Code.DST_GAP, f"{change.local} does not exist in {change.zone}: {instead}", detail
+    text = f"{change.local} comes twice in {change.zone}: only the first pass is used, {fired}"
+    return Code.DST_OVERLAP, text, detail
+
+
+_ROW: Final = "run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at"
+_RANGE: Final = "from_nominal_at until_nominal_at"
+_ENDED: Final = f"{_ROW} attempts errors"
+_NEAR: Final = "version earlier_at later_at"
+
+DETAILS: Final[Mapping[Code, str]] = {
+    Code.RAN: _ROW,
+    Code.RUNNING: f"{_ROW} lease_until_at",
+    Code.RETRYING: f"{_ROW} retry_at attempts errors held_back resends resend_at",
+    Code.QUEUED: _ROW,
+    Code.RESENT: f"{_ROW} resends resend_at",
+    Code.ATTEMPTS: _ENDED,
+    Code.PERMANENT: _ENDED,
+    Code.OVERLAP: f"{_ENDED} in_the_way",
+    Code.SUPERSEDED: f"{_ENDED} {_NEAR} named_by_version replaced_by_version replaced_at by why",
+    Code.CANCELLED: f"{_ENDED} {_RANGE}",
+    Code.TOO_OLD: _ENDED,
+    Code.NO_DEFINITION: _ENDED,
+    Code.MISSED: f"{_ROW} {_RANGE} noticed_at",
+    Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
+    Code.NOT_ON: f"{_ENDED} {_RANGE} status parked_code parked_at why",
+    Code.DUE: "due_at late_seconds",
+    Code.NOT_DUE: "due_at",
+    Code.TENANT_RATE: "due_at until_at",
+    Code.BEFORE_START: f"start_at {_NEAR}",
+    Code.AFTER_END: f"end_at {_NEAR}",
+    Code.NOT_CREATED: "created_at",
+    Code.DELETED: "deleted_at by why created_at",
+    Code.COMPLETED: f"fired_at {_NEAR}",
+    Code.DST_GAP: f"local timezone fired_at {_NEAR}",
+    Code.DST_OVERLAP: f"local timezone fired_at {_NEAR}",
+    Code.NOT_NAMED: _NEAR,
+    Code.FORGOTTEN: "",
+}
+"""What an explanation's details may hold, by its code; codes that are not here explain no time."""

@@ -1,0 +1,33 @@
+"""docs/reasons.md says what the code says: every reason, its meaning, and what an explanation tells beside it."""
+
+import inspect
+import re
+from pathlib import Path
+
+from cronfleet.domain.explain import DETAILS
+from cronfleet.domain.reason import Code
+
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "reasons.md"
+
+
+def expected() -> list[list[str]]:
+    """The codes, with the sentences that the code itself has beside them."""
+    pairs = re.findall(r'^    [A-Z_]+ = "(\w+)"\n    """(.+?)"""', inspect.getsource(Code), re.MULTILINE | re.DOTALL)
+    assert [code for code, _ in pairs] == [code.value for code in Code]
+    head = ["code", "meaning", "details of an explanation"]
+    return [head, *([code, " ".join(meaning.split()), _details(Code(code))] for code, meaning in pairs)]
+
+
+def _details(code: Code) -> str:
+    if code not in DETAILS:
+        return "explains no time"
+    return ", ".join(f"`{name}`" for name in DETAILS[code].split()) or "none"
+
+
+def test_the_table_of_reasons_says_what_the_code_does() -> None:
+    section = DOCUMENT.read_text(encoding="utf-8").split("\n## Codes\n")[1]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    wanted = expected()
+    drawn = "\n".join("| " + " | ".join(row) + " |" for row in wanted)
+    assert [rows[0], *rows[2:]] == wanted, f"docs/reasons.md should read:\n{drawn}"
