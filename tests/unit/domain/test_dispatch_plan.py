@@ -186,6 +186,13 @@ def test_a_fire_that_cannot_move_before_its_next_nominal_is_claimed_all_the_same
     assert len(made.claims) == 4
 
 
+def test_a_claim_of_several_nominals_is_not_deferred_past_the_second_of_them() -> None:
+    """Found by simulation: deferred past the next nominal, a changed trigger accounted for the first alone."""
+    late = [timer(every(60), TWO - MINUTE, schedule_id=f"s{i}") for i in range(3)]
+    made = plan(late, TWO, Counter(), tenant_limit=1)
+    assert [len(claim.fires) for claim in made.claims if isinstance(claim, ScheduleClaim)] == [2, 2, 2]
+
+
 def test_one_bad_item_is_parked_and_everything_else_goes_on() -> None:
     zone_gone = timer(cron("0 2 * * *", "Mars/Olympus"), TWO, schedule_id="bad")
     made = plan([Unreadable("acme#x", "TIMER", TWO, "no trigger"), zone_gone, timer(every(60), TWO)], TWO)

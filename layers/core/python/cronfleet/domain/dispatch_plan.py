@@ -124,7 +124,8 @@ def _deferral(claim: ScheduleClaim, timer: Timer, now: Instant, used: int, limit
         return None
     until = now - now % SLOT + SLOT + LOOK_AHEAD
     # A fire may move only while it stays before the next nominal; else it is claimed all the same.
-    if claim.following is not None and until >= claim.following.nominal_at:
+    following = timer.trigger.next_after(claim.nominal_at)
+    if following is not None and until >= following:
         return None
     text = f"tenant {timer.tenant} has had {limit} fires in this tick; waits until {to_text(until)}"
     return Deferral(timer, until, Reason(Code.TENANT_RATE, text, {"until": until}))
