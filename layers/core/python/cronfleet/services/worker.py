@@ -92,6 +92,13 @@ class Worker:
         Returning deletes the message. Raises only when it must be delivered again: `ClockSkewed` before anything is
         written, `NotSent`, `NoAnswer` and `Contended` when the queue or the store stay silent.
         """
+        try:
+            self._handle(message)
+        except (NotSent, NoAnswer, Contended):
+            self._telemetry.count("messages_unanswered", tier=message.tier)
+            raise
+
+    def _handle(self, message: RunMessage) -> None:
         self._check_clock(message)
         now = self._clock.now()
         if now < message.due_at:
