@@ -11,6 +11,10 @@ HOST_PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 py
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
 INSTALLED := $(VENV)/.installed
+# Whatever was installed, it is of no use once the Python that it was made with has gone.
+ifneq ($(shell $(PYTHON) -c 'print("there")' 2>/dev/null),there)
+.PHONY: $(INSTALLED)
+endif
 CDK_COMMAND := infra/node_modules/.package-lock.json
 # What pip and npm say is only of interest when they fail.
 QUIET := --quiet --disable-pip-version-check
@@ -49,7 +53,8 @@ bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks
 
 clean: ## Remove everything that can be made again (not .local, which holds your local schedules)
-	rm -rf $(VENV) .cache cdk.out infra/node_modules .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .cache cdk.out infra/node_modules .coverage .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements/installer.lock requirements/dev.lock
@@ -58,7 +63,8 @@ ifeq ($(HOST_PYTHON),)
 	@exit 1
 endif
 	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
-	@test -x $(PYTHON) || $(HOST_PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	@# One that was interrupted may lack pip.
+	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(HOST_PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
 		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
 	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
 	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock
