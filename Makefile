@@ -10,6 +10,9 @@ PYTHON := $(VENV)/bin/python
 HOST_PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
+# `python -m venv`, but Ctrl-C ends it without a traceback.
+MAKE_VENV := import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); runpy.run_module("venv", run_name="__main__")
+
 INSTALLED := $(VENV)/.installed
 # Whatever was installed, it is of no use once the Python that it was made with has gone.
 ifneq ($(shell $(PYTHON) -c 'print("there")' 2>/dev/null),there)
@@ -64,7 +67,7 @@ ifeq ($(HOST_PYTHON),)
 endif
 	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
 	@# One that was interrupted may lack pip.
-	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(HOST_PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
+	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(HOST_PYTHON) -c '$(MAKE_VENV)' --clear $(VENV) || { rm -rf $(VENV); \
 		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
 	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
 	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock

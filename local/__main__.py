@@ -1,5 +1,6 @@
 """`python -m local`: the whole product on this machine, until Ctrl-C. See `docs/local.md`."""
 
+import signal
 import sys
 
 OLDEST_PYTHON = (3, 11)
@@ -13,6 +14,8 @@ def main() -> int:
         found = ".".join(map(str, sys.version_info[:2]))
         sys.stderr.write("cronfleet: this is Python " + found + ", and " + wanted + " or newer is needed\n")
         return 1
+    # Nothing is running yet, so Ctrl-C need not be more than the end; the imports take half a second.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     from local.command import run_until_stopped  # noqa: PLC0415 - see above
 
     return run_until_stopped(sys.argv[1:])

@@ -138,7 +138,8 @@ def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
     # Old ticks would all come at once.
     aws.client("sqs").purge_queue(QueueUrl=deployed.outputs["TickQueueUrl"])
     # Side by side, because each of these functions takes a second or two to start.
-    with ThreadPoolExecutor() as side_by_side:
+    side_by_side = ThreadPoolExecutor()
+    try:
         begun = [
             side_by_side.submit(api.call, "GET", "/v1/health"),
             side_by_side.submit(api.call, "GET", "/openapi.json"),
@@ -146,6 +147,9 @@ def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
         ]
         for call in begun:
             call.result()
+    finally:
+        # Whoever stops the start does not wait for the other answers.
+        side_by_side.shutdown(wait=False, cancel_futures=True)
 
 
 def _invoke(aws: Aws, function: str) -> None:
