@@ -49,17 +49,22 @@ def known_spans(timer: Timer) -> list[Span]:
     return _finished(spans[::-1])
 
 
-def earlier_spans(oldest: Span, entries: Iterable[AuditEntry], *, is_birth: bool) -> list[Span]:
-    """The epochs before `oldest`, newest first, out of the schedule's audit entries (newest first, before it began).
+def earlier_spans(known: Sequence[Span], entries: Iterable[AuditEntry], born_epoch: int) -> list[Span]:
+    """The epochs before those that are `known`, newest first.
 
-    `is_birth` says that `oldest` is the first epoch of a life of the id.
+    `entries` are the schedule's audit entries up to the beginning of the oldest known epoch, that one included, newest
+    first. `born_epoch` is the first epoch of the latest life.
     """
-    spans: list[Span] = []
+    oldest, spans = known[-1], list[Span]()
+    since, is_birth = oldest.since, oldest.epoch == born_epoch
+    own = sum(1 for span in known if span.since == since)
     for entry in entries:
-        if entry.action not in RAISING or (is_birth and entry.action == Change.CREATE):
-            # What precedes a birth is a tombstone: a creation that is found first is the birth's own entry.
+        if entry.action not in RAISING:
             continue
-        is_birth = entry.action == Change.CREATE
+        # A creation's entry may be noted a little before the epoch that it began: time goes on from the tombstone.
+        if own and (entry.at == since or (is_birth and entry.action == Change.CREATE)):
+            own -= 1
+            continue
         spans.append(Span(oldest.epoch - 1, entry.at, oldest.since, is_alive=entry.action != Change.CANCEL))
         oldest = spans[-1]
         if oldest.epoch == 1:

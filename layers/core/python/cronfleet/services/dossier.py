@@ -12,7 +12,7 @@ from cronfleet.domain.books import Books
 from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
 from cronfleet.domain.explain import Claimed, Explanation, Facts, Replaced, explain, may_be_claimed
-from cronfleet.domain.instant import EARLIEST, SECOND, Instant
+from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Change, Definition, Timer
@@ -71,7 +71,9 @@ class Dossier:
         found = span_at(self._spans, instant)
         if found is None and not self._is_read_back:
             self._is_read_back = True
-            self._spans += self._earlier(self._spans[-1]) if self._spans else []
+            if self._spans:
+                entries = self._audit(EARLIEST, self._spans[-1].since)
+                self._spans += earlier_spans(self._spans, entries, self.timer.born_epoch)
             found = span_at(self._spans, instant)
         return found
 
@@ -79,10 +81,6 @@ class Dossier:
     def remembered_since(self) -> Instant:
         """Since when the schedule's epochs are known."""
         return self._spans[-1].since if self._spans else self.now
-
-    def _earlier(self, oldest: Span) -> list[Span]:
-        entries = self._audit(EARLIEST, oldest.since - 1)
-        return earlier_spans(oldest, entries, is_birth=oldest.epoch == self.timer.born_epoch)
 
     def _audit(self, since: Instant, until: Instant) -> Iterable[AuditEntry]:
         cursor: str | None = None
@@ -153,11 +151,10 @@ class Dossier:
         if span is None:
             return self._scan(self._spans[-1].epoch - 1 if self._spans else self.timer.epoch, first_at, last_at, None)
         found = self._scan(span.epoch, first_at, last_at, span.epoch) if span.is_alive else []
-        found += self._claimed_ahead(span, first_at, last_at)
         missing = [at for at in nominals if not any(_touches(row, at) for row in found)]
         if missing:
             found += self._exact(span, missing)
-        return found
+        return found + self._claimed_ahead(span, first_at, last_at)
 
     def _scan(self, epoch: int, first_at: Instant, last_at: Instant, only: int | None) -> list[Run]:
         """Rows back from (`epoch`, `last_at`) to the first that lies before `first_at`; ranges that reach it too."""
@@ -184,15 +181,13 @@ class Dossier:
     def _claimed_ahead(self, span: Span, first_at: Instant, last_at: Instant) -> list[Run]:
         """Rows of earlier epochs, which had claimed a fire shortly before `span` began."""
         found: list[Run] = []
+        self.span_at(first_at - CLAIMED_AHEAD)  # the epoch before may have to be read back
         for before in self._spans[self._spans.index(span) + 1 :]:
-            if before.until is None or before.epoch == 0 or first_at > before.until + CLAIMED_AHEAD + self._widest():
+            if before.until is None or before.epoch == 0 or first_at > before.until + CLAIMED_AHEAD:
                 break
             if before.is_alive:
                 found += self._scan(before.epoch, first_at, last_at, before.epoch)
         return found
-
-    def _widest(self) -> int:
-        return self.timer.jitter_seconds * SECOND
 
     def _exact(self, span: Span, missing: Sequence[Instant]) -> list[Run]:
         """Rows by their keys: past where the pages ended, and in later epochs that caught up."""
@@ -224,7 +219,7 @@ class Dossier:
     def _batch_ids(self, at: Instant, facts: Facts) -> list[str]:
         last = [self.timer.claim_batch] if self.timer.claim_batch else []
         held = sorted(self._shard_books().open, key=lambda text: BatchId.parse(text).order)
-        since = bisect_left(held, at - CLAIMED_AHEAD - self._widest(), key=self._claimed_at) if not facts.rows else 0
+        since = bisect_left(held, at - CLAIMED_AHEAD, key=self._claimed_at) if not facts.rows else 0
         return [*last, *held[since : since + MAX_BATCHES]]
 
     def _claimed_at(self, batch_id: str) -> Instant:
