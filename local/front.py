@@ -9,9 +9,11 @@ import argparse
 import contextlib
 import http.client
 import json
+import re
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,6 +30,12 @@ IDLE_SECONDS: Final = 75
 MAX_REQUESTS_AT_A_TIME: Final = 64
 MAX_CHUNKS: Final = 100_000
 CHUNK_LINE_BYTES: Final = 1024
+MAX_HEAD_BYTES: Final = 10_240
+"""Request line and header fields together, as an HTTP API bounds them (the same quotas)."""
+
+LINGER_SECONDS: Final = 2
+LINGER_BYTES: Final = 8 * MAX_BODY_BYTES
+"""How much of a refused request is still taken in, so that its caller gets to read the refusal."""
 
 # They speak of one connection, not of the request (RFC 9110, 7.6.1); a body is passed on whole, so with a length.
 HOP_BY_HOP: Final = frozenset(
@@ -35,14 +43,22 @@ HOP_BY_HOP: Final = frozenset(
     | {"transfer-encoding", "upgrade", "expect", "content-length", "host"}
 )
 
+# The grammar of RFC 9110 and 9112: a method (all of ours are in capitals), a target, a length, a chunk's size.
+_METHOD: Final = re.compile(r"[A-Z0-9!#$%&'*+.^_`|~-]{1,32}")
+_TARGET: Final = re.compile(r"[\x21-\x7e]*")
+_LENGTH: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
+_CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
 
 class Refused(Exception):
-    """A request that the front answers itself, with `status` and a sentence."""
+    """A request that the front answers itself, with `status`, the part that is wrong and a sentence."""
 
-    def __init__(self, status: HTTPStatus, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, status: HTTPStatus, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
         self.status = status
-        self.detail = detail
+        self.field = field
+        self.reason = reason
 
 
 class Front(ThreadingHTTPServer):
@@ -63,7 +79,9 @@ class Front(ThreadingHTTPServer):
     def slot(self) -> Iterator[None]:
         """One of the requests that may be under way at a time."""
         if not self._slots.acquire(blocking=False):
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "too many requests at a time: try again in a moment")
+            raise Refused(
+                HTTPStatus.SERVICE_UNAVAILABLE, "connections", "too many requests at a time: try again in a moment"
+            )
         try:
             yield
         finally:
@@ -87,29 +105,29 @@ class Exchange(BaseHTTPRequestHandler):
 
     def _pass_on(self) -> None:
         try:
+            self._check_request_line()
+            self._check_headers()
             body = self._body()
             with self.server.slot():
                 self._exchange(body)
         except Refused as refused:
             self.close_connection = True
-            self._problem(refused.status, refused.detail)
+            self._problem(refused.status, refused.field, refused.reason)
 
     def _exchange(self, body: bytes) -> None:
         connection = http.client.HTTPConnection(*self.server.upstream, timeout=ANSWER_SECONDS)
         try:
             answer, content = self._ask(connection, body)
         except TimeoutError:
-            raise Refused(HTTPStatus.GATEWAY_TIMEOUT, f"no answer within {ANSWER_SECONDS} s") from None
+            raise Refused(HTTPStatus.GATEWAY_TIMEOUT, "upstream", f"no answer within {ANSWER_SECONDS} s") from None
         except (OSError, http.client.HTTPException) as error:
-            raise Refused(HTTPStatus.BAD_GATEWAY, f"the API could not be reached: {error!r}") from error
+            raise Refused(HTTPStatus.BAD_GATEWAY, "upstream", f"the API could not be reached: {error!r}") from error
         finally:
             connection.close()
         self._answer(answer.status, answer.reason, answer.getheaders(), content)
 
     def _ask(self, connection: http.client.HTTPConnection, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
-        connection.putrequest(
-            self.command, self.server.prefix + self._target(), skip_host=True, skip_accept_encoding=True
-        )
+        connection.putrequest(self.command, self.server.prefix + self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self._headers_to_pass_on():
             connection.putheader(name, value)
         connection.putheader("Content-Length", str(len(body)))
@@ -117,11 +135,32 @@ class Exchange(BaseHTTPRequestHandler):
         answer = connection.getresponse()
         return answer, answer.read()
 
-    def _target(self) -> str:
+    def _check_request_line(self) -> None:
+        if not _METHOD.fullmatch(self.command):
+            raise Refused(HTTPStatus.BAD_REQUEST, "method", f"{self.command[:32]!r} is none; write GET, in capitals")
         # Only a path is passed on, as it was written: `GET http://other/` must not leave this machine.
         if not self.path.startswith("/"):
-            raise Refused(HTTPStatus.BAD_REQUEST, "the request target must be a path, such as /v1/schedules")
-        return self.path
+            raise Refused(HTTPStatus.BAD_REQUEST, "path", "must be a path, such as /v1/schedules")
+        if not _TARGET.fullmatch(self.path):
+            raise Refused(
+                HTTPStatus.BAD_REQUEST,
+                "path",
+                "may hold only visible ASCII; percent-encode the rest as UTF-8 (é: %C3%A9)",
+            )
+
+    def _check_headers(self) -> None:
+        # After a line that is none, the parser takes all further headers for text: they would be lost without a word.
+        if self.headers.defects or not all(_FIELD_VALUE.fullmatch(value) for value in self.headers.values()):
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "headers", "must be lines of `Name: value`, without control characters"
+            )
+        size = len(self.requestline) + sum(len(name) + len(value) for name, value in self.headers.items())
+        if size > MAX_HEAD_BYTES:
+            raise Refused(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "headers",
+                f"have {size} bytes with the request line; {MAX_HEAD_BYTES} are allowed",
+            )
 
     def _headers_to_pass_on(self) -> list[tuple[str, str]]:
         host, port = self.server.upstream
@@ -130,13 +169,26 @@ class Exchange(BaseHTTPRequestHandler):
         return [("Host", f"{host}:{port}"), ("X-Forwarded-For", self.client_address[0]), *kept]
 
     def _body(self) -> bytes:
-        if "chunked" in (self.headers.get("Transfer-Encoding") or "").lower():
-            return _chunked(self.rfile)
-        length = self.headers.get("Content-Length") or "0"
-        if not length.isdecimal():
-            raise Refused(HTTPStatus.BAD_REQUEST, f"Content-Length is {length!r}: write the body's number of bytes")
+        lengths, codings = self.headers.get_all("Content-Length", []), self.headers.get_all("Transfer-Encoding", [])
+        # Whoever reads such a request otherwise would find another request in its body (RFC 9112, 6.3).
+        if len(lengths) + len(codings) > 1:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "Content-Length", "must stand there once, and not with Transfer-Encoding"
+            )
+        if codings:
+            return self._body_in_chunks(codings[0])
+        length = lengths[0].strip() if lengths else "0"
+        if not _LENGTH.fullmatch(length):
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "Content-Length", f"is {length[:32]!r}; write the body's number of bytes"
+            )
         _require_room(int(length))
         return _exactly(self.rfile, int(length))
+
+    def _body_in_chunks(self, coding: str) -> bytes:
+        if coding.strip().lower() != "chunked":
+            raise Refused(HTTPStatus.BAD_REQUEST, "Transfer-Encoding", f"is {coding[:32]!r}; only chunked is read")
+        return _chunked(self.rfile)
 
     def _answer(self, status: int, reason: str, headers: list[tuple[str, str]], content: bytes) -> None:
         self.send_response_only(status, reason)
@@ -149,8 +201,14 @@ class Exchange(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    def _problem(self, status: HTTPStatus, detail: str) -> None:
-        problem = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    def _problem(self, status: HTTPStatus, field: str, reason: str) -> None:
+        problem = {
+            "type": "about:blank",
+            "title": status.phrase,
+            "status": status.value,
+            "detail": f"{field}: {reason}",
+            "errors": [{"field": field, "reason": reason}],
+        }
         headers = [("Content-Type", "application/problem+json"), ("Connection", "close")]
         with contextlib.suppress(OSError):
             self.send_response_only(status.value, status.phrase)
@@ -161,13 +219,28 @@ class Exchange(BaseHTTPRequestHandler):
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(content)
+            self._linger()
+
+    def _linger(self) -> None:
+        """Take in what the caller is still sending: a close before that would reset the connection, and the answer
+        would be lost (RFC 9112, 9.6).
+        """
+        self.connection.shutdown(socket.SHUT_WR)
+        self.connection.settimeout(LINGER_SECONDS)
+        until = time.monotonic() + LINGER_SECONDS
+        taken = 0
+        while taken < LINGER_BYTES and time.monotonic() < until:
+            content = self.connection.recv(65_536)
+            if not content:
+                return
+            taken += len(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the standard library refuses (no HTTP, lines too long), in the form of every other problem."""
         self.close_connection = True
         # What is not HTTP is taken for version 0.9, whose answers have no status line.
         self.request_version = self.protocol_version
-        self._problem(HTTPStatus(code), message or explain or HTTPStatus(code).description)
+        self._problem(HTTPStatus(code), "request", message or explain or HTTPStatus(code).description)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the standard library
         """Say nothing: the API writes its own access log."""
@@ -178,17 +251,21 @@ def _chunked(stream: BufferedIOBase) -> bytes:
     body = bytearray()
     for _ in range(MAX_CHUNKS):
         size = stream.readline(CHUNK_LINE_BYTES).split(b";")[0].strip()
-        try:
-            length = int(size, 16)
-        except ValueError:
-            raise Refused(HTTPStatus.BAD_REQUEST, "the chunked body is not one") from None
+        if not _CHUNK_SIZE.fullmatch(size):
+            raise _not_chunked()
+        length = int(size, 16)
         _require_room(len(body) + length)
         body += _exactly(stream, length)
         if length == 0:
             _drop_trailers(stream)
             return bytes(body)
-        stream.readline(CHUNK_LINE_BYTES)
-    raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {MAX_CHUNKS} chunks")
+        if stream.readline(CHUNK_LINE_BYTES).strip():
+            raise _not_chunked()
+    raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body", f"has more than {MAX_CHUNKS} chunks")
+
+
+def _not_chunked() -> Refused:
+    return Refused(HTTPStatus.BAD_REQUEST, "body", "is not in chunks, though Transfer-Encoding says so")
 
 
 def _drop_trailers(stream: BufferedIOBase) -> None:
@@ -200,13 +277,13 @@ def _drop_trailers(stream: BufferedIOBase) -> None:
 def _exactly(stream: BufferedIOBase, length: int) -> bytes:
     content = stream.read(length)
     if len(content) != length:
-        raise Refused(HTTPStatus.BAD_REQUEST, f"the body ended after {len(content)} of {length} bytes")
+        raise Refused(HTTPStatus.BAD_REQUEST, "body", f"ended after {len(content)} of {length} bytes")
     return content
 
 
 def _require_room(length: int) -> None:
-    if not 0 <= length <= MAX_BODY_BYTES:
-        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have at most {MAX_BODY_BYTES} bytes")
+    if length > MAX_BODY_BYTES:
+        raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "body", f"may have at most {MAX_BODY_BYTES} bytes")
 
 
 def main() -> None:

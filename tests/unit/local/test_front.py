@@ -161,23 +161,54 @@ def test_a_body_larger_than_the_gateway_takes_is_refused_before_it_is_read(addre
     assert upstream.requests == []
 
 
+POST = b"POST /v1/schedules HTTP/1.1\r\nHost: x\r\n"
+
+
 @pytest.mark.parametrize(
-    ("request_bytes", "status"),
+    ("request_bytes", "status", "field"),
     [
-        (b"GET http://elsewhere.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"400"),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n", b"400"),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
-        (b"nonsense\r\n\r\n", b"400"),
-        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414"),
+        (b"GET http://elsewhere.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"400", "path"),
+        (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"400", "path"),
+        (b"GET /v1/schedules/\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"400", "path"),
+        ("GET /v1/schedules?prefix=é HTTP/1.1\r\nHost: x\r\n\r\n".encode(), b"400", "path"),
+        (b"GET /v1/sche\x01dules HTTP/1.1\r\nHost: x\r\n\r\n", b"400", "path"),
+        (b"get /v1/schedules HTTP/1.1\r\nHost: x\r\n\r\n", b"400", "method"),
+        ("GÉT / HTTP/1.1\r\nHost: x\r\n\r\n".encode(), b"400", "method"),
+        (b"GET / HTTP/1.1\r\nno colon\r\nAuthorization: Bearer cf_a_b\r\n\r\n", b"400", "headers"),
+        (b"GET / HTTP/1.1\r\nAuthorization : Bearer cf_a_b\r\n\r\n", b"400", "headers"),
+        (b"GET / HTTP/1.1\r\nX: a\r\n  folded\r\n\r\n", b"400", "headers"),
+        (b"GET / HTTP/1.1\r\nX: a\x00b\r\n\r\n", b"400", "headers"),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 10_240 + b"\r\n\r\n", b"431", "headers"),
+        (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 150 + b"\r\n", b"431", "request"),
+        (POST + b"Content-Length: many\r\n\r\n", b"400", "Content-Length"),
+        (POST + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n", b"400", "Content-Length"),
+        (POST + b"Content-Length: -2\r\n\r\n{}", b"400", "Content-Length"),
+        (POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", b"400", "Content-Length"),
+        (POST + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400", "Content-Length"),
+        (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"400", "Transfer-Encoding"),
+        (POST + b"Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", b"400", "Transfer-Encoding"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b"400", "body"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n", b"400", "body"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n-2\r\n{}\r\n0\r\n\r\n", b"400", "body"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{} }\r\n0\r\n\r\n", b"400", "body"),
+        (b"nonsense\r\n\r\n", b"400", "request"),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414", "request"),
     ],
 )
-def test_what_is_no_proper_request_is_answered_with_a_problem_and_not_passed_on(
-    address, upstream, request_bytes, status
+def test_what_is_no_proper_request_is_answered_with_a_problem_that_names_the_part_and_is_not_passed_on(
+    address, upstream, request_bytes, status, field
 ):
     head, body = _raw(address, request_bytes)
+    problem = json.loads(body)
     assert head.split()[1] == status
-    assert json.loads(body)["status"] == int(status)
+    assert (problem["status"], [error["field"] for error in problem["errors"]]) == (int(status), [field])
     assert upstream.requests == []
+
+
+def test_whoever_is_still_sending_gets_to_read_the_refusal(address):
+    """Closing at once reset the connection: the caller saw a broken pipe and never the 413."""
+    answer, content = _ask(address, "POST", "/v1/schedules", b"x" * (front.MAX_BODY_BYTES + 1))
+    assert (answer.status, json.loads(content)["errors"][0]["field"]) == (413, "body")
 
 
 def test_more_requests_at_a_time_than_the_front_takes_are_told_to_come_again(upstream, monkeypatch):
