@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cronfleet.domain import naming
+from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.errors import Invalid, NotFound
 from cronfleet.domain.explain import Explanation
 from cronfleet.domain.form import Form, explanation_form
@@ -123,12 +124,14 @@ class _Reading:
             here = [
                 row for row in rows if row.key.nominal_at <= nominal_at <= (row.until_nominal_at or row.key.nominal_at)
             ]
-            self._add(self.dossier.explain(nominal_at, here), named_by)
+            # Shortly after a change, rows that were claimed ahead of it may stand between what lasts.
+            may_last = nominal_at > span.since + CLAIMED_AHEAD
+            self._add(self.dossier.explain(nominal_at, here), named_by, may_last)
         self._pass(end)
 
-    def _add(self, entry: Explanation, named_by: Timer | None) -> None:
+    def _add(self, entry: Explanation, named_by: Timer | None, may_last: bool) -> None:
         last_at = entry.until_nominal_at
-        if last_at is None and entry.run is None and entry.code in LASTING and named_by is not None:
+        if may_last and entry.run is None and entry.code in LASTING and named_by is not None:
             last_at = naming.last_nominal(named_by, entry.at, self._lasts_until(entry))
         if last_at is None:
             self._append(entry, named_by)
