@@ -132,7 +132,7 @@ class _Stored:
 
 
 class MeteredDynamoDB:
-    """The client. `bills` hears of every request; the Date header of its answers is `clock`'s time."""
+    """The client, with the tables of the installation `prefix`. The Date header of its answers is `clock`'s time."""
 
     def __init__(self, prefix: str, clock: Clock) -> None:
         self._clock = clock

@@ -26,6 +26,7 @@ def emulator_dynamodb(emulator_endpoint: str) -> Any:
 ENGINES = [
     "memory",
     "moto",
+    "metered",
     pytest.param("emulator", marks=pytest.mark.emulator),
     *(["endpoint"] if stores.ENDPOINT_VARIABLE in os.environ else []),
 ]
@@ -37,6 +38,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[stores.Engine]:
     with ExitStack() as stack:
         if request.param == "memory":
             yield stores.memory_engine()
+        elif request.param == "metered":
+            yield stores.metered_engine()
         elif request.param == "moto":
             yield stack.enter_context(stores.moto_engine())
         elif request.param == "emulator":

@@ -7,6 +7,8 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+from benchmarks.metering.chain import PREFIX
+from benchmarks.metering.dynamodb import MeteredDynamoDB
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.items.timers import timer_item
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
@@ -42,20 +44,30 @@ def memory_engine() -> Engine:
     return Engine(store, MemoryReceipts(store), clock, lambda timer: store.damage(timer, "spoilt by a test") and None)
 
 
+def metered_engine() -> Engine:
+    """The client that counts what requests cost, which must do what they ask for as well."""
+    clock = SettableClock()
+    client = MeteredDynamoDB(PREFIX, clock)
+    store: Any = DynamoJobStore(PREFIX, client, clock)  # type: ignore[arg-type]  # the part of a client that is used
+    receipts = DynamoReceipts(PREFIX, client, clock)  # type: ignore[arg-type]  # as above
+    return Engine(store, receipts, clock, lambda timer: _spoil(client, PREFIX, timer), client, PREFIX)
+
+
 @contextmanager
 def dynamodb_engine(client: Any, clock: SettableClock | None = None) -> Iterator[Engine]:
     """Fresh tables on the engine behind `client`."""
     clock = clock or SettableClock()
     prefix = f"t{next(_prefixes)}"
     create_tables(client, prefix)
-
-    def spoil(timer: Timer) -> None:
-        item = {**timer_item(timer), "policies": {"S": "{}"}}
-        client.put_item(TableName=f"{prefix}-{schema.SCHEDULES.name}", Item=item)
-
     store = DynamoJobStore(prefix, client, clock)
-    yield Engine(store, DynamoReceipts(prefix, client, clock), clock, spoil, client, prefix)
+    receipts = DynamoReceipts(prefix, client, clock)
+    yield Engine(store, receipts, clock, lambda timer: _spoil(client, prefix, timer), client, prefix)
     delete_tables(client, prefix)
+
+
+def _spoil(client: Any, prefix: str, timer: Timer) -> None:
+    item = {**timer_item(timer), "policies": {"S": "{}"}}
+    client.put_item(TableName=f"{prefix}-{schema.SCHEDULES.name}", Item=item)
 
 
 @contextmanager
