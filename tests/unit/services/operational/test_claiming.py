@@ -196,6 +196,21 @@ def test_an_hours_outage_of_two_thousand_minutely_schedules_is_caught_up_once_ea
     assert all(accounts_for_all(world, TWO, name) for name in names[::100])
 
 
+def test_catching_up_once_stays_once_for_a_tenant_that_has_had_its_share_of_the_tick() -> None:
+    """O26: a deferral must not make fires that were missed look as if they were in time."""
+    world = World(TWO)
+    names = [f"job-{number:02}" for number in range(20)]
+    for name in names:
+        world.add(timer(cron("* * * * *"), TWO, schedule_id=name, misfire=CATCH_UP_ONCE))
+    world.clock.advance(HOUR + 31_000)
+    for _ in range(30):
+        world.tick(tenant_limit=5)
+        world.clock.advance(5 * SECOND)
+    late = Counter(key.schedule_id for key in world.sent_keys if key.nominal_at <= TWO + HOUR)
+    assert late == dict.fromkeys(names, 1)
+    assert all(accounts_for_all(world, TWO, name) for name in names)
+
+
 def test_what_is_paused_finished_or_cancelled_is_in_nobodys_way() -> None:
     """O40: a thousand of them with past times, and one active schedule that fires at once."""
     world = World(TWO)
