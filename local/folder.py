@@ -98,7 +98,8 @@ class Folder:
             file.seek(0)
             owner = file.read().strip()
             raise StackError(
-                f"this stack is already running (process {owner}): stop it, or run another with --state-dir and --port"
+                f"this stack is already running (process {owner}): stop it, or run another beside it: "
+                ".venv/bin/python -m local --port 8788 --state-dir .local/second"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -14,11 +14,14 @@ OUTCOMES: Final = {"succeeded": "green", "failed": "red"}
 
 
 class Screen:
-    """Writes to standard output: with a moving sign and colours in a terminal, plain lines anywhere else."""
+    """Writes to standard output: with a moving sign and colours in a terminal, plain lines anywhere else.
+
+    In a terminal sentences are wrapped between words, and runs are cut to one line each. Elsewhere a line is a line.
+    """
 
     def __init__(self, *, quiet: bool) -> None:
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._errors = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = Console(highlight=False)
+        self._errors = Console(stderr=True, highlight=False)
         self._quiet = quiet
         self._began = time.monotonic()
 
@@ -35,50 +38,59 @@ class Screen:
         with self._out.status(f"{what} ...") if self._out.is_terminal else contextlib.nullcontext():
             yield
         took = time.monotonic() - began
-        self._out.print(
-            f"[green]✓[/] {what} [dim]{took:.1f} s[/]" if self._out.is_terminal else f"{what}: {took:.1f} s"
+        _print(
+            self._out, f"[green]✓[/] {what} [dim]{took:.1f} s[/]" if self._out.is_terminal else f"{what}: {took:.1f} s"
         )
 
     def say(self, text: str) -> None:
         """One plain line."""
-        self._out.print(escape(text))
+        _print(self._out, escape(text))
 
     def note(self, text: str) -> None:
         """One line that should be seen among others: something happened that is not ordinary."""
-        self._out.print(f"[yellow]![/] {escape(text)}")
+        _print(self._out, f"[yellow]![/] {escape(text)}")
 
     def error(self, text: str) -> None:
         """The one line that says why the stack cannot start or go on."""
-        self._errors.print(f"[bold red]cronfleet:[/] {escape(text)}")
+        _print(self._errors, f"[bold red]cronfleet:[/] {escape(text)}")
 
     def ready(self, url: str, key: str) -> None:
         """The address, the key, and what to paste."""
-        for line in _invitation(url, key, time.monotonic() - self._began):
-            self._out.print(line)
+        took = f"after {time.monotonic() - self._began:.0f} s"
+        _print(
+            self._out,
+            f"\n[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]{took}; documentation: {url}/docs[/]\n"
+            f"Your key: [bold]{key}[/]\n\n"
+            "Paste this: a schedule that fires every five seconds, and then its history, with the lag of each run:",
+        )
+        for command in _commands(url, key):
+            # Whole, whatever the terminal's width, so that what is copied is one line.
+            self._out.print(f"\n[cyan]{escape(command)}[/]", soft_wrap=True)
+        _print(
+            self._out,
+            "\n[dim]Ctrl-C stops it; what is registered stays. "
+            "Runs as they happen (lag: how long after its due time one started):[/]",
+        )
 
     def attempt(self, finished: dict[str, Any]) -> None:
         """One finished attempt, as the worker logged it."""
-        if not self._quiet:
-            self._out.print(_attempt_line(finished))
+        if self._quiet:
+            return
+        if self._out.is_terminal:
+            self._out.print(_attempt_line(finished), no_wrap=True, overflow="ellipsis")
+        else:
+            _print(self._out, _attempt_line(finished))
 
 
-def _invitation(url: str, key: str, seconds: float) -> list[str]:
+def _print(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=not console.is_terminal)
+
+
+def _commands(url: str, key: str) -> tuple[str, str]:
     bearer = f"-H 'Authorization: Bearer {key}'"
-    put = f"curl -sS -X PUT {url}/v1/schedules/my-first {bearer}"
-    body = escape('{"trigger":{"every":"5s"},"target":{"handler":"demo.heartbeat"}}')
-    return [
-        "",
-        f"[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]after {seconds:.0f} s; documentation: {url}/docs[/]",
-        f"Your key: [bold]{key}[/]",
-        "",
-        "Paste this: a schedule that fires every five seconds, and then its history, with the lag of each run:",
-        "",
-        f"[cyan]{put} -H 'Content-Type: application/json' -d '{body}'[/]",
-        "",
-        f"[cyan]curl -sS '{url}/v1/schedules/my-first/runs?limit=3' {bearer}[/]",
-        "",
-        "[dim]Ctrl-C stops it; what is registered stays. Runs as they happen (lag: started after its due time):[/]",
-    ]
+    body = '{"trigger":{"every":"5s"},"target":{"handler":"demo.heartbeat"}}'
+    put = f"curl -sS -X PUT {url}/v1/schedules/my-first {bearer} -H 'Content-Type: application/json' -d '{body}'"
+    return put, f"curl -sS '{url}/v1/schedules/my-first/runs?limit=3' {bearer}"
 
 
 def _attempt_line(finished: dict[str, Any]) -> str:
