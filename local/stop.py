@@ -32,7 +32,7 @@ def stop(folder: Folder, screen: Screen) -> None:
     else:
         screen.say(
             f"Stopped: no process is left. Schedules and history are in {folder.path} for the next start; "
-            "--fresh forgets them."
+            "delete that folder to begin anew."
         )
 
 
