@@ -99,3 +99,33 @@ def test_only_its_holder_frees_the_gate(store: Any) -> None:
     store.release_gate(TENANT, "nightly", "run-1")
     store.release_gate(TENANT, "nightly", "run-1")
     assert store.take_gate(TENANT, "nightly", "run-2", None) is None
+
+
+def test_history_may_be_read_from_an_epoch_and_a_nominal_back(store: Any) -> None:
+    rows = [run(NOON + number * MINUTE) for number in range(4)]
+    rows += [run(NOON + MINUTE, "manual-1"), run(NOON, epoch=2), run(NOON, "manual-1", epoch=2), run(NOON, epoch=3)]
+    for row in rows:
+        store.insert_run(row)
+
+    def keys(epoch: int, nominal_at: int, limit: int = 50) -> list[RunKey]:
+        found, cursor = [], None
+        while True:
+            page = store.list_runs(TENANT, "nightly", cursor=cursor, limit=limit, through=(epoch, nominal_at))
+            found += [row.key for row in page.items]
+            cursor = page.cursor
+            if cursor is None:
+                return found
+
+    newest_first = sorted((row.key for row in rows), reverse=True)
+    assert keys(9, NOON) == newest_first
+    assert keys(2, NOON) == [key for key in newest_first if key.epoch <= 2]
+    assert keys(2, NOON - SECOND) == [key for key in newest_first if key.epoch == 1]
+    assert keys(1, NOON + MINUTE) == [key for key in newest_first if (key.epoch, key.nominal_at) <= (1, NOON + MINUTE)]
+    assert keys(1, NOON + 2 * MINUTE, limit=1) == keys(1, NOON + 2 * MINUTE)
+    assert keys(1, NOON - SECOND) == []
+
+
+def test_a_run_that_was_sent_again_says_so_in_its_row(store: Any) -> None:
+    row = run(resent_at=NOON + 5 * MINUTE)
+    store.insert_run(row)
+    assert store.get_run(row.key) == row
