@@ -52,6 +52,10 @@ def test_two_spellings_of_one_schedule_expand_alike(text: str, same_as: str) -> 
         ("*/10 * * * * *", '{"every": "10s"}'),
         ("0 30 2 * * *", "did you mean `30 2 * * *`?"),
         ("30 2 * * ? *", "did you mean `30 2 * * ?`?"),
+        ("0 0 1,15 * 1 2026", "did you mean `0 0 1,15 * 1`?"),
+        ("0 0 12 ? * WED 2026", "did you mean `0 12 ? * WED`?"),
+        ("0 0 * * SUN-", "a number before and after its `-`"),
+        ("0 0 * * SUN-MON-TUE", "a range has two ends"),
         ("0 2 * * * /usr/bin/backup", "the command is the schedule's target"),
         ("1, 2 * * * *", "a list has no blanks"),
         ("@every 5m", '{"every": "5m"}'),
@@ -109,6 +113,13 @@ def test_what_is_refused_says_what_was_probably_meant(text: str, says: str) -> N
         cron.parse(text)
     assert refused.value.field == "cron"
     assert says in refused.value.reason
+
+
+def test_nothing_is_suggested_that_would_be_refused_as_well() -> None:
+    """`0 * * *; rm` was."""
+    with pytest.raises(Invalid) as refused:
+        expand("0 0 * * *; rm -rf /")
+    assert "did you mean" not in refused.value.reason
 
 
 def test_swapped_minute_and_hour_are_offered_the_right_way_round() -> None:

@@ -217,12 +217,12 @@ def _refuse_shape(item: _Item) -> NoReturn:
         item.refuse("has a `?`, which only stands for a whole day of month or day of week", "write `*`")
     if re.fullmatch(r"[^/]*/(-.*|\d+[.,]\d*|)", text):
         item.refuse("has no step that can be used; a step is a whole number from 1")
-    if re.search(r"[A-Za-z]", text):
-        item.refuse("is not known here", cron_hints.word(text, item.kind.name))
     if text.startswith(("-", "+")) or text.endswith("-"):
         item.refuse("is no range: a range has a number before and after its `-`")
     if text.count("-") > 1:
         item.refuse("has more than one `-`; a range has two ends")
+    if re.search(r"[A-Za-z]", text):
+        item.refuse("is not known here", cron_hints.word(text, item.kind.name))
     item.refuse("is not a number, a range `a-b`, a step `*/n` or `*`")
 
 

@@ -64,14 +64,20 @@ def field_count(fields: Sequence[str]) -> str | None:
         return None
     if re.search(r"[/\\.=]?[a-z_]{4,}|^/|\\", fields[5]):
         return "the command is the schedule's target, not part of the expression"
-    if len(fields) in (6, 7) and re.fullmatch(r"\*|\d{4}([-,/]\d+)*", fields[-1]) and "?" in fields:
+    if len(fields) in (6, 7) and _is_year(fields[-1], fields):
         return f"a year field is the dialect of AWS and Quartz: did you mean `{' '.join(fields[-6:-1])}`?"
+    if not all(re.fullmatch(r"[\w*/,?#-]+", field, re.ASCII) for field in fields):
+        return None
     seconds = re.fullmatch(r"\*/(\d{1,2})", fields[0])
     if seconds and set(fields[1:]) <= {"*", "?"}:
         return f'did you mean the interval trigger {{"every": "{int(seconds[1])}s"}}?'
     if fields[0] in ("0", "00"):
         return f"seconds are no field here: did you mean `{' '.join(fields[1:6])}`?"
     return 'seconds and years are no fields here; every ten seconds is an interval trigger, {"every": "10s"}'
+
+
+def _is_year(last: str, fields: Sequence[str]) -> bool:
+    return bool(re.fullmatch(r"\d{4}([-,/]\d+)*", last)) or (last == "*" and "?" in fields)
 
 
 def word(text: str, field: str) -> str | None:
