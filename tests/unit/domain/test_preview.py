@@ -47,6 +47,12 @@ def test_each_kind_of_trigger_is_answered() -> None:
     }
 
 
+def test_a_trigger_can_be_pasted_as_the_api_has_it() -> None:
+    """`timezone` was ignored as an unknown key, and the answer said that `tz` was missing."""
+    trigger = {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"}
+    assert _ask({**trigger, "after": "2026-11-29T12:00:00Z", "count": 1}) == {"fires": ["2026-11-29T20:30:00Z"]}
+
+
 def test_without_after_and_count_the_next_five_from_now_are_given() -> None:
     assert _ask({"cron": "0 * * * *", "tz": "UTC"})["fires"] == [f"1970-01-01T{hour:02}:00:00Z" for hour in range(2, 7)]
 
@@ -86,6 +92,8 @@ def test_a_one_shot_before_after_is_an_error() -> None:
         ({"every": "10s", "count": 2.0}, "count: must be a whole number"),
         ({"every": "10s", "count": True}, "count: must be a whole number"),
         (b'{"every": "10s", "count": NaN}', "count: must be a whole number"),
+        (b'{"every": "10s", "every": "20s"}', "every: stands there twice"),
+        (b'{"cron": "0 2 * * *", "tz": "UTC", "timezone": "UTC"}', "tz: and timezone are two names"),
     ],
 )
 def test_what_cannot_be_answered_is_answered_with_the_key_that_is_wrong(request_: object, says: str) -> None:
@@ -152,6 +160,34 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
     process.stdin.close()
     assert process.stderr.read() == b""
     assert process.wait() == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_answers_that_cannot_be_written_are_a_sentence_and_no_traceback() -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "cronfleet.preview"],
+            input=b'{"every": "1s"}\n',
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            check=False,
+        )
+    assert (process.returncode, process.stderr.count(b"\n")) == (1, 1)
+    assert b"cannot be delivered" in process.stderr
+
+
+def test_the_first_of_many_long_answers_does_not_wait_for_the_last() -> None:
+    class Noted(io.BytesIO):
+        writes = 0
+
+        def write(self, content) -> int:
+            self.writes += 1
+            return super().write(content)
+
+    out = Noted()
+    serve(io.BytesIO(b'{"every": "1s", "count": 1000}\n' * 20), out, lambda: HOUR)
+    assert out.writes == 20, "what is answered is handed on at once, and not kept until a block of lines is done"
 
 
 def test_now_is_asked_of_the_clock_where_a_line_has_no_after() -> None:

@@ -4,9 +4,10 @@
     {"fires": ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]}
 
 A line holds one of `cron` (needs `tz`), `at` (RFC 3339; needs `tz` if it has no offset) and `every` (`10s`, `5m`, `1h`,
-`1d`; with `anchor`, RFC 3339, or else counted from `after` cut to its second). `after` is RFC 3339 with an offset, by
-default now; fires are strictly later. `count` is 1 to 10,000, by default 5; there are fewer where a trigger ends: `at`
-fires once, and nothing fires after the year 9999. Other keys are ignored, null counts as absent.
+`1d`; with `anchor`, RFC 3339, or else counted from `after` cut to its second). `tz` may be called `timezone`, as in the
+API. `after` is RFC 3339 with an offset, by default now; fires are strictly later. `count` is 1 to 10,000, by default 5;
+there are fewer where a trigger ends: `at` fires once, and nothing fires after the year 9999. Other keys are ignored;
+null counts as absent.
 
 Whatever cannot be answered gets a line `{"error": "…"}` that names the key. Each line is answered before more input is
 waited for, so a program may write a line and read its answer.
@@ -31,6 +32,7 @@ LONGEST_LINE: Final = 65_536
 """Bytes. What is longer is answered with an error and not kept."""
 
 _KINDS: Final = ("cron", "at", "every", "anchor")
+_KEYS: Final = frozenset({*_KINDS, "tz", "timezone", "after", "count"})
 _KEY_OF_FIELD: Final = {"timezone": "tz"}
 
 
@@ -52,7 +54,7 @@ def _request(line: bytes) -> dict[str, object]:
     if not line.strip():
         raise Invalid("", 'the line is empty; write one such as {"cron": "0 2 * * *", "tz": "Asia/Kolkata"}')
     try:
-        request = json.loads(line.decode("utf-8-sig"))
+        request = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise Invalid("", f"the line is not UTF-8: {error.reason} at byte {error.start}") from None
     except RecursionError:
@@ -64,10 +66,22 @@ def _request(line: bytes) -> dict[str, object]:
     return {key: value for key, value in request.items() if value is not None}
 
 
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if name in _KEYS and names.count(name) > 1), None)
+        if twice is not None:
+            raise Invalid(twice, "stands there twice; write each key once")
+    return made
+
+
 def _fires(request: dict[str, object], now: Callable[[], Instant]) -> list[str]:
     after = parse_moment(request["after"], "after").instant("after") if "after" in request else now()
     count = _count(request.get("count", DEFAULT_COUNT))
-    timezone = _timezone(request.get("tz"))
+    if "tz" in request and "timezone" in request:
+        raise Invalid("timezone", "and timezone are two names of one key; write one of them")
+    timezone = _timezone(request.get("tz", request.get("timezone")))
     trigger = parse_trigger({key: request[key] for key in _KINDS if key in request}, after, timezone)
     return [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]
 
@@ -91,7 +105,8 @@ def _timezone(value: object) -> str | None:
 def serve(stdin: BinaryIO, stdout: BinaryIO, now: Callable[[], Instant]) -> None:
     """Answers all lines of `stdin`: in blocks as they come, so that a waiting writer is never kept waiting."""
     for lines in _blocks(stdin):
-        stdout.write("".join(answer(line, now) + "\n" for line in lines).encode("ascii"))
+        for line in lines:
+            stdout.write(f"{answer(line, now)}\n".encode("ascii"))
         stdout.flush()
 
 
@@ -108,12 +123,17 @@ def _blocks(stdin: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def main() -> int:
-    """The command. Ends with the input; 1 if nobody reads the answers any more, 130 on Ctrl-C."""
+    """The command. Ends with the input; 1 if nobody takes the answers any more, 130 on Ctrl-C."""
+    if sys.stdin is None or sys.stdout is None:
+        print("preview reads lines from its input and answers on its output: both must be open", file=sys.stderr)
+        return 1
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer, _now)
-    except BrokenPipeError:
+    except OSError as error:
         # Python flushes the stream once more on its way out; what cannot be delivered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"the answers cannot be delivered: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -188,6 +188,7 @@ def _probably_meant(name: str) -> str | None:
     return f". Did you mean {same}?" if same else None
 
 
+@lru_cache(maxsize=1024)  # a search among all names takes milliseconds, and what is misspelt once comes again
 def _closest(name: str) -> str | None:
     import difflib  # noqa: PLC0415 - only a refusal needs it
 
