@@ -216,8 +216,9 @@ WRONG = [
     (f"nightly/ledger?{SPAN}&cursor=", 400, "cursor"),
     (f"nightly/ledger?{SPAN}&cursor=!!!", 400, "cursor"),
     (f"nightly/ledger?{SPAN}&cursor=bm90aGluZw", 400, "cursor"),
-    (f"nightly/ledger?{SPAN}&cursor=MjAyNjEzMDFUMDAwMDAwWg", 400, "cursor"),  # month 13
-    (f"nightly/ledger?{SPAN}&cursor=MjAyNTAxMDFUMDAwMDAwWg", 400, "cursor"),  # a year before `from`
+    (f"nightly/ledger?{SPAN}&cursor=MjAyNjEzMDFUMDAwMDAwWn5uaWdodGx5", 400, "cursor"),  # month 13
+    (f"nightly/ledger?{SPAN}&cursor=MjAyNTAxMDFUMDAwMDAwWn5uaWdodGx5", 400, "cursor"),  # before `from`
+    (f"nightly/ledger?{SPAN}&cursor=MjAyNjEyMDFUMTIwMDAwWn5vdGhlcg", 400, "cursor"),  # another schedule's
     (f"nightly/ledger?{SPAN}&cursor={'a' * 2_049}", 400, "cursor"),
     (f"nightly/ledger?{SPAN}&status=ran", 400, "status"),
 ]

@@ -20,7 +20,7 @@ MESSAGE = message(NOON)
 
 def test_a_run_message_is_read_back_as_it_was_written() -> None:
     manual = replace(MESSAGE, key=replace(MESSAGE.key, cause="manual-01kb", epoch=7), tier="priority", attempt=3)
-    for written in (MESSAGE, manual):
+    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND)):
         assert decode_run(encode_run(written)) == written
 
 

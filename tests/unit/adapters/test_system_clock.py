@@ -3,6 +3,7 @@
 import time_machine
 
 from cronfleet.adapters.system.clock import SystemClock, SystemIds
+from cronfleet.domain.audit import id_prefix
 from tests.support.settable_clock import NOON
 
 
@@ -18,6 +19,11 @@ def test_ids_sort_by_the_time_they_were_made() -> None:
             made.append(SystemIds().unique())
             traveller.shift(0.001)
     assert made == sorted(made)
+
+
+def test_an_id_begins_with_its_time_as_the_audit_log_is_searched_by_it() -> None:
+    with time_machine.travel(NOON / 1000, tick=False):
+        assert SystemIds().unique().startswith(id_prefix(NOON))
 
 
 def test_ids_are_short_plain_and_never_the_same() -> None:

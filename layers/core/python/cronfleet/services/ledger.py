@@ -62,14 +62,14 @@ class Ledger:
         Each fire is in exactly one entry: one of its own, or one that stands for a stretch.
         """
         dossier = self._dossier(caller, schedule_id)
-        start = max(from_at, EARLIEST) if cursor is None else _decoded(cursor, from_at, to_at)
+        start = max(from_at, EARLIEST) if cursor is None else _decoded(schedule_id, cursor, from_at, to_at)
         reading = _Reading(dossier, to_at, limit, ceil_second(start))
         for _ in range(MAX_STRETCHES):
             if reading.is_done:
                 break
             reading.go_on()
-        more = reading.at <= to_at
-        return Page([explanation_form(entry) for entry in reading.entries], _encoded(reading.at) if more else None)
+        following = _encoded(schedule_id, reading.at) if reading.at <= to_at else None
+        return Page([explanation_form(entry) for entry in reading.entries], following)
 
     def _dossier(self, caller: Caller, schedule_id: str) -> Dossier:
         timer = answer_of(lambda: self._store.get_timer(caller.tenant.tenant_id, schedule_id))
@@ -183,16 +183,19 @@ def _count(timer: Timer, first_at: Instant, last_at: Instant) -> int | None:
 # --- cursors: the time to go on from ---------------------------------------------------------------------------
 
 
-def _encoded(at: Instant) -> str:
-    return base64.urlsafe_b64encode(to_compact(at).encode()).decode().rstrip("=")
+def _encoded(schedule_id: str, at: Instant) -> str:
+    return base64.urlsafe_b64encode(f"{to_compact(at)}~{schedule_id}".encode()).decode().rstrip("=")
 
 
-def _decoded(cursor: str, from_at: Instant, to_at: Instant) -> Instant:
+def _decoded(schedule_id: str, cursor: str, from_at: Instant, to_at: Instant) -> Instant:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-        at = from_compact(text)
+        moment, _, owner = text.partition("~")
+        at = from_compact(moment)
     except (binascii.Error, ValueError) as error:
         raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error
+    if owner != schedule_id:
+        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave")
     if not from_at <= at <= to_at:
         raise Invalid("cursor", "belongs to another stretch; pass it with the from and to of the page before")
     return at
