@@ -22,6 +22,12 @@ CDK_COMMAND := infra/node_modules/.package-lock.json
 # What pip and npm say is only of interest when they fail.
 QUIET := --quiet --disable-pip-version-check
 PYTEST_OPTIONS ?=
+# Where the home folder cannot be written, as in many containers, what tools keep for the next time is kept here.
+ifneq ($(shell test -w "$$HOME" && echo writable),writable)
+export XDG_CACHE_HOME := $(CURDIR)/.cache/home
+export npm_config_cache := $(XDG_CACHE_HOME)/npm
+export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
+endif
 
 .PHONY: help run test check synth deploy bench clean
 
