@@ -1,7 +1,7 @@
 """App: the routes, and what surrounds all of them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -14,12 +14,23 @@ from .schemas import fields_by_path
 
 logger = Logger(service="api")
 app = APIGatewayHttpResolver(enable_validation=True)
+
+_GUARDS: Final = {
+    "If-Match": "is not checked here, so it would guard nothing; leave it out",
+    "If-None-Match": "is not checked here, so it would guard nothing; leave it out",
+    "If-Unmodified-Since": "is not checked; send the ETag that you have seen in If-Match",
+    "Idempotency-Key": "goes with POST; this request may be repeated as it is, guarded by If-Match",
+}
+"""What is wrong with headers that a caller relies on, where a route does not read them."""
+
 for module in (schedules, runs, ledger, preview, health, pages):
     app.include_router(module.router)
 
 
-def _refuse_unknown_parameters(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
-    """A parameter with a typing error in its name would otherwise be ignored, and the answer be another's."""
+def _refuse_what_would_be_ignored(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
+    """A parameter with a typing error in its name would otherwise be ignored, and the answer be another's; a condition
+    that nobody checks would let the change through that it should have stopped.
+    """
     route = resolver.context["_route"]
     if route.path.startswith("/v1/") and "not_found" not in route.func.__name__:
         known = {param.alias for param in route.dependant.query_params}
@@ -27,10 +38,20 @@ def _refuse_unknown_parameters(resolver: APIGatewayHttpResolver, following: Call
         unknown = [{"loc": ("query", name), "type": "extra_forbidden"} for name in given if name not in known]
         if unknown:
             raise problems.of_validation(unknown, {"": frozenset(known)})
+        if route.method != "GET" and route.path != preview.PATH:
+            _refuse_unread_guards(resolver.current_event.raw_event, route)
     return following(resolver)
 
 
-app.use(middlewares=[_refuse_unknown_parameters])
+def _refuse_unread_guards(event: dict[str, Any], route: Any) -> None:
+    read = {param.alias.lower() for param in route.dependant.header_params}
+    sent = {name.lower() for name in event.get("headers", {})}
+    unread = [name for name in _GUARDS if name.lower() in sent - read]
+    if unread:
+        raise problems.invalid(problems.FieldError(name, _GUARDS[name]) for name in unread)
+
+
+app.use(middlewares=[_refuse_what_would_be_ignored])
 
 
 @app.exception_handler(RequestValidationError)

@@ -8,7 +8,9 @@ from pydantic import BeforeValidator
 
 from cronfleet.domain.outlook import MAX_FIRES
 
-from .schemas import ID
+from .schemas import ID, TEXT
+
+PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
 MAX_PAGE: Final = 100
 DEFAULT_PAGE: Final = 50
@@ -29,11 +31,11 @@ FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_F
 Cursor = Annotated[
     str | None, Query(min_length=1, max_length=2_048, description="The `cursor` that the page before gave.")
 ]
-Prefix = Annotated[str, Query(pattern=r"^[A-Za-z0-9._-]{0,64}$", description="How the id begins.")]
+Prefix = Annotated[str, Query(pattern=PREFIX, description="How the id begins.")]
 StatusFilter = Annotated[
     Literal["active", "paused", "held", "parked", "completed"] | None, Query(description="Only these.")
 ]
-ReasonQuery = Annotated[str, Query(max_length=500, description="Why; kept in the audit log.")]
+ReasonQuery = Annotated[str, Query(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
 FromQuery = Annotated[
     str | None, Query(alias="from", max_length=64, description="RFC 3339; a + is written %2B in a URL.")
 ]

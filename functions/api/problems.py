@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -21,11 +22,15 @@ from cronfleet.domain.errors import (
     Stale,
 )
 
+from .parameters import PREFIX
 from .reading import NotJson, TooLarge, dotted, kind_of
-from .schemas import ID, ID_IN_WORDS
+from .schemas import ID, ID_IN_WORDS, TEXT
 
 PROBLEM_JSON: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
+
+MAX_ERRORS: Final = 50
+"""How many fields one refusal names; what goes on after them is wrong in the same way."""
 
 READ_ONLY: Final = frozenset(
     {"status", "version", "next_fire_at", "next_due_at", "paused", "parked", "deferred", "created_at", "updated_at"}
@@ -75,8 +80,8 @@ class Problem(Exception):
 
 
 def invalid(errors: Iterable[FieldError]) -> Problem:
-    """The request cannot be used as it is: 400."""
-    found = tuple(errors)
+    """The request cannot be used as it is: 400. Names the first `MAX_ERRORS` of `errors`."""
+    found = tuple(islice(errors, MAX_ERRORS))
     detail = "; ".join(f"{error.field}: {error.reason}" for error in found)
     return Problem(400, "invalid", "The request cannot be used as it is", detail, found)
 
@@ -131,7 +136,7 @@ def of(error: Exception) -> Problem | None:
         case TooLarge():
             return _one(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The body is too large", "body", str(error))
         case NotJson():
-            return _one(415, "not-json", "The body is of another media type", "Content-Type", str(error))
+            return _one(415, "not-json", "The body is of another media type", error.header, str(error))
         case CronfleetError():
             return _of_domain(error)
         case _:
@@ -151,7 +156,8 @@ def _of_domain(error: CronfleetError) -> Problem:
         case KeyReused():
             return _one(422, "key-reused", "The key belongs to another request", "Idempotency-Key", str(error))
         case Conflict():
-            return Problem(409, "conflict", "Its state does not allow this", str(error))
+            why = (FieldError("status", str(error)),)
+            return Problem(409, "conflict", "Its state does not allow this", str(error), why)
         case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)
@@ -166,6 +172,10 @@ def _one(status: int, slug: str, title: str, name: str, reason: str) -> Problem:
 # --- what pydantic found ---------------------------------------------------------------------------------------
 
 _IN_BODY: Final = "body"
+_IN_QUERY: Final = "query"
+_CLOSE: Final = 0.7
+"""From where on two names are alike enough (difflib) that one was probably meant for the other."""
+
 _TYPES: Final = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -196,7 +206,11 @@ _BOUNDS: Final = {
     "greater_than_equal": ("ge", "must be at least {}, not {shown}"),
     "less_than_equal": ("le", "must be at most {}, not {shown}"),
     "literal_error": ("expected", "must be {}, not {shown}"),
-    "string_pattern_mismatch": ("pattern", "{shown} does not match {}"),
+}
+_PATTERNS: Final = {
+    ID: f"{{shown}} is no id: write {ID_IN_WORDS}",
+    PREFIX: "{shown} begins no id: write up to 64 letters, digits, dots, dashes and underscores",
+    TEXT: "holds a control character; write text, with tabs and line breaks at most",
 }
 
 
@@ -205,30 +219,30 @@ def _reason(error: Mapping[str, Any], names: tuple[str, ...], where: str, known:
     if kind == "missing":
         return "is missing" if names else "is missing: send a JSON object"
     if kind == "extra_forbidden":
-        return _unknown(names, known)
+        return _unknown(names, known, "parameter" if where == _IN_QUERY else "field")
     if kind == "string_too_short":
         return "is empty; write something"
-    if kind == "string_pattern_mismatch" and error["ctx"]["pattern"] == ID:
-        return f"{_shown(error)} is no id: write {ID_IN_WORDS}"
+    if kind == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        return _PATTERNS[pattern].format(shown=_shown(error)) if pattern in _PATTERNS else f"does not match {pattern}"
     if kind in _BOUNDS:
         bound, sentence = _BOUNDS[kind]
         return sentence.format(error["ctx"][bound], shown=_shown(error))
     if kind in _TYPES and where == _IN_BODY:
-        return f"must be {_TYPES[kind]}, not {kind_of(error.get('input'))}"
+        found = error.get("input")
+        return f"must be {_TYPES[kind]}, not {repr(found) if isinstance(found, float) else kind_of(found)}"
     return str(error.get("msg", "cannot be used")).removeprefix("Value error, ")
 
 
-def _unknown(names: tuple[str, ...], known: Mapping[str, frozenset[str]]) -> str:
+def _unknown(names: tuple[str, ...], known: Mapping[str, frozenset[str]], what: str) -> str:
     *parents, name = names
-    if not parents and name in READ_ONLY:
+    if not parents and what == "field" and name in READ_ONLY:
         return "is read-only; leave it out"
     candidates = sorted(known.get(".".join(parents), ()))
-    close = difflib.get_close_matches(name, candidates, n=1)
-    return (
-        f"is no field here; did you mean {close[0]}?"
-        if close
-        else f"is no field here; known are {', '.join(candidates)}"
-    )
+    close = difflib.get_close_matches(name, candidates, n=1, cutoff=_CLOSE)
+    if close:
+        return f"is no {what} here; did you mean {close[0]}?"
+    return f"is no {what} here; " + (f"known are {', '.join(candidates)}" if candidates else "leave it out")
 
 
 def _shown(error: Mapping[str, Any]) -> str:

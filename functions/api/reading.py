@@ -1,7 +1,7 @@
 """Reading: the part of a request that must be sound before any route sees it.
 
-JSON is read strictly: no duplicate names, no NaN or infinity, no lone surrogates, no bottomless nesting. What comes
-out is the event with a body that is UTF-8 text of one JSON object, or without a body.
+JSON is read strictly: no duplicate names, no NaN or infinity, no number that would be rounded, no lone surrogates, no
+bottomless nesting. What comes out is the event with a body that is UTF-8 text of one JSON object, or without a body.
 """
 
 import base64
@@ -9,6 +9,7 @@ import binascii
 import json
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -19,9 +20,15 @@ MAX_BODY_BYTES: Final = 64 * 1024
 
 MAX_DEPTH: Final = 32
 
+MAX_DIGITS: Final = 800
+"""Significant digits of a number: no double has more when it is written out in full."""
+
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+_METHODS_WITHOUT_BODY: Final = frozenset({"GET", "DELETE"})
+_REPLACED: Final = "\ufffd"
+"""What a gateway that hands text on puts where bytes were not UTF-8."""
 
 Event = dict[str, Any]
 
@@ -31,7 +38,11 @@ class TooLarge(Exception):
 
 
 class NotJson(Exception):
-    """The body is of another media type."""
+    """The body is of another media type, or compressed; `header` says so."""
+
+    def __init__(self, header: str, reason: str) -> None:
+        super().__init__(reason)
+        self.header = header
 
 
 class _Duplicated(dict[str, Any]):
@@ -40,16 +51,27 @@ class _Duplicated(dict[str, Any]):
     name: str
 
 
+class _Unkept:
+    """A number that cannot be kept as it was written, and why."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
 def read(event: Mapping[str, Any]) -> Event:
     """`event` with a checked body. Raises `Invalid`, `TooLarge` or `NotJson`."""
     _check_query(event.get("rawQueryString", ""))
     method = event["requestContext"]["http"]["method"].upper()
-    content = _content(event) if method in _METHODS_WITH_BODY else b""
+    content = _content(event)
+    if method in _METHODS_WITHOUT_BODY and content.strip():
+        raise Invalid("body", f"is not read by {method}: leave it out; parameters stand in the query, as in ?reason=…")
     sound: Event = {**event, "body": None, "isBase64Encoded": False}
-    if not content.strip():
+    if method not in _METHODS_WITH_BODY or not content.strip():
         return sound
     _check_media_type(event, method)
     text = _text(content)
+    if _REPLACED in text and not event.get("isBase64Encoded"):
+        raise Invalid("body", "is not UTF-8 (or holds U+FFFD, which stands for what is not: write it as \\ufffd)")
     _check(parse(text))
     others = {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
     # Powertools knows no merge patch; by now both are checked JSON.
@@ -57,10 +79,11 @@ def read(event: Mapping[str, Any]) -> Event:
 
 
 def _check_query(query: str) -> None:
-    names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
-    for name in names:
-        if names.count(name) > 1:
-            raise Invalid(dotted((name,)), "is given twice; give each parameter once")
+    seen: set[str] = set()
+    for name, _ in parse_qsl(query, keep_blank_values=True):
+        if name in seen:
+            raise Invalid(dotted((name,)) or "query", "is given twice; give each parameter once")
+        seen.add(name)
 
 
 def _content(event: Mapping[str, Any]) -> bytes:
@@ -81,14 +104,18 @@ def _content(event: Mapping[str, Any]) -> bytes:
 
 def _check_media_type(event: Mapping[str, Any], method: str) -> None:
     headers = {name.lower(): value for name, value in event.get("headers", {}).items()}
+    coding = headers.get("content-encoding", "").strip()
+    if coding.lower() not in ("", "identity"):
+        raise NotJson("Content-Encoding", f"is {coding!r}; send the JSON as it is, not compressed")
     written = headers.get("content-type", "").strip()
-    media_type, _, parameters = written.partition(";")
+    media_type, *parameters = (part.strip() for part in written.split(";"))
     allowed = (JSON, MERGE_PATCH) if method == "PATCH" else (JSON,)
-    if media_type.strip().lower() not in ("", *allowed):
-        raise NotJson(f"is {media_type.strip()!r}; send {' or '.join(allowed)}")
-    charset = parameters.replace(" ", "").strip('"').lower()
-    if charset.startswith("charset=") and charset.removeprefix("charset=").strip('"') not in ("utf-8", "utf8"):
-        raise NotJson(f"has {parameters.strip()!r}; JSON is UTF-8")
+    if written and media_type.lower() not in allowed:
+        raise NotJson("Content-Type", f"is {media_type!r}; send {' or '.join(allowed)}")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip(' "').lower() not in ("utf-8", "utf8"):
+            raise NotJson("Content-Type", f"has {parameter!r}; JSON is UTF-8")
 
 
 def _text(content: bytes) -> str:
@@ -99,15 +126,20 @@ def _text(content: bytes) -> str:
 
 
 def parse(text: str) -> Any:
-    """The JSON value of `text`; an object with a duplicate name is a `_Duplicated`."""
+    """The JSON value of `text`; an object with a duplicate name is a `_Duplicated`, a number that JSON does not have,
+    or that would be rounded, an `_Unkept`.
+    """
+    if text.startswith("\ufeff"):
+        raise Invalid("body", "begins with a byte order mark; leave it out")
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        return json.loads(
+            text, object_pairs_hook=_object, parse_float=_float, parse_int=_int, parse_constant=_no_constant
+        )
     except json.JSONDecodeError as error:
-        raise Invalid("body", f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+        message = error.msg.removesuffix(" at")
+        raise Invalid("body", f"is not JSON: {message} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise Invalid("body", f"is nested deeper than {MAX_DEPTH} levels") from error
-    except ValueError as error:
-        raise Invalid("body", "holds a number with more digits than can be kept; write it as text") from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -120,8 +152,28 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return duplicated
 
 
-def _no_constant(name: str) -> Any:
-    raise Invalid("body", f"holds {name}, which is no JSON number; write null or text")
+def _no_constant(name: str) -> _Unkept:
+    return _Unkept(f"is {name}, which is no JSON number; write null or text")
+
+
+def _int(text: str) -> int | _Unkept:
+    try:
+        return int(text)
+    except ValueError:
+        return _Unkept("is a number with more digits than can be kept; write it as text")
+
+
+def _float(text: str) -> float | _Unkept:
+    """The double that `text` writes: printed with as many digits, it must give the same number again."""
+    value = float(text)
+    if math.isinf(value):
+        return _Unkept("is a number too large to be kept; write it as text")
+    digits = text.lower().partition("e")[0].replace(".", "").strip("-0")
+    if len(digits) > MAX_DIGITS:
+        return _Unkept("is a number with more digits than can be kept; write it as text")
+    if digits and (value == 0 or Decimal(f"{value:.{len(digits) - 1}e}") != Decimal(text)):
+        return _Unkept(f"is a number that would be kept as {value!r}; write that, or the digits as text")
+    return value
 
 
 def _check(body: Any) -> None:
@@ -136,8 +188,8 @@ def _check_value(value: Any, path: tuple[str, ...]) -> None:
     match value:
         case str():
             _check_text(value, path)
-        case float() if not math.isfinite(value):
-            raise Invalid(dotted(path), "is a number too large to be kept; write it as text")
+        case _Unkept():
+            raise Invalid(dotted(path), value.reason)
         case dict():
             if isinstance(value, _Duplicated):
                 raise Invalid(dotted((*path, value.name)), "stands there twice; write each name once")
@@ -156,7 +208,7 @@ def _check_text(text: str, path: tuple[str, ...]) -> None:
 
 def dotted(path: tuple[str, ...]) -> str:
     """`trigger.cron`; each name cut to a length that fits an answer, and without what cannot be printed."""
-    return ".".join(name.encode("ascii", "backslashreplace").decode()[:64] for name in path)
+    return ".".join(name.encode("unicode_escape").decode()[:64] for name in path)
 
 
 def kind_of(value: Any) -> str:
@@ -166,7 +218,7 @@ def kind_of(value: Any) -> str:
             return "null"
         case bool():
             return "true or false"
-        case int() | float():
+        case int() | float() | _Unkept():
             return "a number"
         case str():
             return "text"

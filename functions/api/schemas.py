@@ -20,8 +20,10 @@ MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 ID: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+TEXT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+"""Text of any script; of the control characters only tabs and line breaks, since people read it in terminals."""
 
-Reason = Annotated[str, Field(max_length=500, description="Why; kept in the audit log.")]
+Reason = Annotated[str, Field(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
 Moment = Annotated[str, Field(max_length=64, description="RFC 3339, such as 2026-12-01T02:00:00+05:30.")]
 
 
@@ -94,7 +96,7 @@ class ScheduleBody(Strict):
     """A schedule as its caller writes it."""
 
     id: Annotated[str | None, Field(pattern=ID, description=f"{ID_IN_WORDS}.")] = None
-    description: Annotated[str, Field(max_length=2_000)] = ""
+    description: Annotated[str, Field(max_length=2_000, pattern=TEXT)] = ""
     owner: Annotated[str, Field(max_length=128)] = ""
     trigger: TriggerBody
     target: TargetBody
@@ -108,7 +110,9 @@ class ScheduleBody(Strict):
 class PauseBody(Strict):
     """Why a schedule is paused, and until when."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=300, description="Kept with the schedule and its history.")]
+    reason: Annotated[
+        str, Field(min_length=1, max_length=300, pattern=TEXT, description="Kept with the schedule and its history.")
+    ]
     until: Annotated[Moment | None, Field(description="When it resumes by itself; left out: never.")] = None
 
 

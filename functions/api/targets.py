@@ -6,15 +6,11 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target import LAMBDA_FUNCTION, HandlerTarget, LambdaTarget, Target, WebhookTarget
 
 from .schemas import TargetBody
 
 _HANDLER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
-_FUNCTION: Final = re.compile(r"[A-Za-z0-9-_]{1,64}(:(\$LATEST|[A-Za-z0-9-_]{1,128}))?")
-_FUNCTION_ARN: Final = re.compile(
-    r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:[A-Za-z0-9-_]{1,64}(:(\$LATEST|[A-Za-z0-9-_]{1,128}))?", re.ASCII
-)
 _HOST_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _SECRET: Final = re.compile(r"cronfleet/[A-Za-z0-9/_+=.@-]{1,500}")
 _KEY_PREFIXES: Final = ("whsec_", "whsk_", "sk_", "AKIA")
@@ -45,8 +41,12 @@ def _handler(name: str) -> HandlerTarget:
 
 
 def _lambda(function: str) -> LambdaTarget:
-    if not (_FUNCTION.fullmatch(function) or _FUNCTION_ARN.fullmatch(function)):
-        raise Invalid("target.lambda", f"{function!r} is neither a function's name (with :alias, if any) nor its ARN")
+    if not LAMBDA_FUNCTION.fullmatch(function):
+        raise Invalid(
+            "target.lambda",
+            f"{function!r} is no function that may be called: write cronfleet-target-<name> (or its ARN), with "
+            ":alias or :version if you like",
+        )
     return LambdaTarget(function)
 
 

@@ -1,6 +1,6 @@
 """/v1/preview: when would this fire?"""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
@@ -17,8 +17,10 @@ from ..specs import moment_of, trigger_of
 
 router = APIGatewayHttpRouter()
 
+PATH: Final = "/v1/preview"
 
-@router.post("/v1/preview", summary="See when a trigger would fire")
+
+@router.post(PATH, summary="See when a trigger would fire")
 def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
     """Nothing is stored. The nominal times strictly later than `after` (now, if left out)."""
     event = router.current_event.raw_event

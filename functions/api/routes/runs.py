@@ -13,7 +13,7 @@ from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..answers import RunAnswer, RunsAnswer
-from ..requests import caller_of, once_of
+from ..requests import caller_of, conditions_of, once_of
 from ..schemas import CancelBody, RunBody
 from ..specs import checked_payload
 
@@ -34,12 +34,18 @@ def run_now(
     schedule_id: p.ScheduleId,
     body: Annotated[RunBody, Body()] = _PLAIN_RUN,
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[RunAnswer]:
     """A run with a cause of its own, besides what the trigger names. A pause does not stop it."""
     event = router.current_event.raw_event
     override = Override(checked_payload(body.payload)) if "payload" in body.model_fields_set else None
     answer = _service().run_now(
-        caller_of(event), schedule_id, override=override, reason=body.reason, once=once_of(event)
+        caller_of(event),
+        schedule_id,
+        override=override,
+        reason=body.reason,
+        conditions=conditions_of(event),
+        once=once_of(event),
     )
     return Response(201, JSON, answer.form, headers={"Location": f"/v1/runs/{answer.form['run_id']}"})
 

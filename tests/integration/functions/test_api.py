@@ -12,7 +12,8 @@ from cronfleet import settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.instant import to_datetime
-from cronfleet.ports.job_store import NoAnswer
+from cronfleet.domain.schedule import Status
+from cronfleet.ports.job_store import Listed, NoAnswer, Page, Refused
 from functions.api import app, handler
 from tests.support import stores
 from tests.support.api import CONTEXT, NIGHTLY, Api, api_on, api_on_memory, event_of
@@ -173,6 +174,40 @@ def test_if_match_lets_one_of_two_writers_through(api):
     assert api.call("DELETE", "/v1/schedules/nightly", headers={"If-Match": "*"}).status == 204
 
 
+def test_a_run_asked_for_on_the_condition_of_an_etag_starts_only_while_that_is_the_schedules(api):
+    """If-Match was ignored here: the run started whatever had become of the schedule."""
+    etag = api.register().headers["etag"]
+    asked = {"If-Match": etag}
+    assert api.call("POST", "/v1/schedules/nightly/run", headers=asked).status == 201
+    api.call("PATCH", "/v1/schedules/nightly", {"payload": {"all": True}})
+    assert api.call("POST", "/v1/schedules/nightly/run", headers=asked).status == 412
+    assert len(api.call("GET", "/v1/schedules/nightly/runs").json["runs"]) == 1
+
+
+def test_a_conflict_says_what_can_be_done_instead_in_the_callers_words(api):
+    api.register()
+    refused = api.call("POST", "/v1/schedules/nightly/resume")
+    assert (refused.status, refused.json["detail"]) == (
+        409,
+        "a schedule that is active cannot be resumed; it can be changed, paused, run now, deleted",
+    )
+    assert refused.fields == ["status"]
+
+
+def test_a_change_that_others_overtake_a_dozen_times_is_still_made(memory, monkeypatch):
+    """With six tries, ten of twenty callers who changed one schedule at a time got a 503."""
+    memory.register()
+    commit, overtaken = memory.store.commit, iter(range(12))
+
+    def commit_unless_overtaken(writes):
+        if next(overtaken, None) is not None:
+            raise Refused(0, None)
+        commit(writes)
+
+    monkeypatch.setattr(memory.store, "commit", commit_unless_overtaken)
+    assert memory.call("PATCH", "/v1/schedules/nightly", {"owner": "me"}).json["owner"] == "me"
+
+
 def test_pause_resume_and_delete(api):
     api.register()
     paused = api.call("POST", "/v1/schedules/nightly/pause", {"reason": "x", "until": "2026-12-24T00:00:00+01:00"})
@@ -207,6 +242,24 @@ def test_lists_come_in_pages_by_id_prefix_and_status(api):
     assert second["cursor"] is None
     paused = api.call("GET", "/v1/schedules?status=paused").json["schedules"]
     assert [one["id"] for one in paused] == ["a2"]
+
+
+def test_a_list_by_status_never_shows_a_schedule_of_another_one_though_the_index_lags(memory, monkeypatch):
+    memory.register()
+    stale = [Listed("nightly", Status.PAUSED, 1)]
+    monkeypatch.setattr(memory.store, "list_schedules", lambda *_, **__: Page(stale))
+    assert memory.call("GET", "/v1/schedules?status=paused").json["schedules"] == []
+
+
+def test_the_cursor_of_one_history_is_refused_in_another(api):
+    for name in ("nightly", "weekly"):
+        api.register(id=name)
+        for _ in range(2):
+            api.call("POST", f"/v1/schedules/{name}/run")
+    cursor = api.call("GET", "/v1/schedules/nightly/runs?limit=1").json["cursor"]
+    assert api.call("GET", f"/v1/schedules/nightly/runs?cursor={cursor}").status == 200
+    refused = api.call("GET", f"/v1/schedules/weekly/runs?cursor={cursor}")
+    assert (refused.status, refused.fields) == (400, ["cursor"])
 
 
 def test_one_tenant_sees_nothing_of_another(api):

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from functions.api import reading
+from functions.api.problems import MAX_ERRORS
 from tests.support.api import NIGHTLY, api_on_memory, event_of
 
 RUN = "acme~nightly~1~20261130T203000Z~schedule"
@@ -53,10 +55,14 @@ BODIES = [
     ("a number", "7", "body"),
     ("null", "null", "body"),
     ("true", "true", "body"),
-    ("NaN", '{"payload": NaN}', "body"),
-    ("infinity", '{"payload": {"a": -Infinity}}', "body"),
+    ("NaN", '{"payload": NaN}', "payload"),
+    ("infinity", '{"payload": {"a": -Infinity}}', "payload.a"),
     ("a float past the largest", '{"payload": {"a": 1e999}}', "payload.a"),
-    ("a number of five thousand digits", '{"payload": ' + "9" * 5_000 + "}", "body"),
+    ("a number of five thousand digits", '{"payload": [' + "9" * 5_000 + "]}", "payload.0"),
+    ("a fraction with more digits than a double has", '{"payload": {"a": 3.14159265358979323846}}', "payload.a"),
+    ("a whole number past the doubles, written as a fraction", '{"payload": 9007199254740993.0}', "payload"),
+    ("a fraction that would become nothing", '{"payload": 1e-400}', "payload"),
+    ("a fraction of a thousand digits", '{"payload": 0.' + "1" * 1_000 + "}", "payload"),
     ("a name twice", '{"id": "new", "id": "newer"}', "id"),
     ("a name twice, deep inside", '{"trigger": {"cron": "* * * * *", "cron": "@daily"}}', "trigger.cron"),
     ("half a surrogate pair", '{"owner": "\\ud83d"}', "owner"),
@@ -66,6 +72,11 @@ BODIES = [
     ("not UTF-8", b'{"owner": "\xff"}', "body"),
     ("UTF-16", json.dumps(NIGHTLY).encode("utf-16"), "body"),
     ("a byte order mark", b"\xef\xbb\xbf{}", "body"),
+    ("bytes that a gateway has put U+FFFD for", '{"owner": "M\ufffdller"}', "body"),
+    ("a raw line break in text", '{"owner": "a\nb"}', "body"),
+    ("NUL after the body", json.dumps(NIGHTLY) + "\0", "body"),
+    ("a name with a line break", '{"a\\nb": 1}', "a\\nb"),
+    ("an empty name", '{"": 1}', "body"),
     # names
     ("an empty object", {}, "trigger"),
     ("no target", without("target"), "target"),
@@ -93,6 +104,8 @@ BODIES = [
     ("a control character in the owner", schedule(owner="a\x1b[31m"), "owner"),
     ("a long description", schedule(description="a" * 2_001), "description"),
     ("an array for a description", schedule(description=["a"]), "description"),
+    ("an escape sequence in a description", schedule(description="a\x1b[31m"), "description"),
+    ("NUL in a description", schedule(description="a\0"), "description"),
     ("seventeen labels", schedule(labels={f"l{n}": "" for n in range(17)}), "labels"),
     ("an array of labels", schedule(labels=["a"]), "labels"),
     ("a number in a label", schedule(labels={"team": 7}), "labels.team"),
@@ -198,6 +211,12 @@ BODIES = [
     ("a function with a blank", schedule(target={"lambda": "my function"}), "target.lambda"),
     ("an ARN of a queue", schedule(target={"lambda": "arn:aws:sqs:us-east-1:123456789012:q"}), "target.lambda"),
     ("null for a function", schedule(target={"lambda": None}), "target.lambda"),
+    ("a function that no worker may call", schedule(target={"lambda": "cronfleet-api"}), "target.lambda"),
+    (
+        "the ARN of a function that no worker may call",
+        schedule(target={"lambda": "arn:aws:lambda:us-east-1:123456789012:function:payments"}),
+        "target.lambda",
+    ),
     # policies
     ("text for policies", schedule(policies="default"), "policies"),
     ("null for policies", schedule(policies=None), "policies"),
@@ -261,6 +280,8 @@ OTHERS = [
     ("POST", f"/v1/runs/{RUN}/cancel", None, {}, 404, "run_id"),
     ("GET", f"/v1/runs/{RUN.replace('acme', 'rival')}", None, {}, 404, "run_id"),
     ("GET", f"/v1/runs/{'a' * 300}", None, {}, 400, "run_id"),
+    ("GET", f"/v1/runs/{RUN.replace('~1~', '~01~')}", None, {}, 400, "run_id"),
+    ("GET", "/v1/runs/acme~nightly~1~20261130T250000Z~schedule", None, {}, 400, "run_id"),
     # queries
     ("GET", "/v1/schedules?limit=0", None, {}, 400, "limit"),
     ("GET", "/v1/schedules?limit=101", None, {}, 400, "limit"),
@@ -276,6 +297,10 @@ OTHERS = [
     ("GET", "/v1/schedules?cursor=!!!", None, {}, 400, "cursor"),
     ("GET", f"/v1/schedules?cursor={'a' * 2_049}", None, {}, 400, "cursor"),
     ("GET", "/v1/schedules?page=2", None, {}, 400, "page"),
+    ("GET", "/v1/schedules?limit=1&%6cimit=2", None, {}, 400, "limit"),
+    ("GET", "/v1/schedules?=1", None, {}, 400, "query"),
+    ("GET", "/v1/schedules?limit=%D9%A3", None, {}, 400, "limit"),
+    ("GET", "/v1/health?verbose=1", None, {}, 400, "verbose"),
     ("GET", "/v1/schedules/nightly/runs?cursor=bm90aGluZw", None, {}, 400, "cursor"),
     ("GET", "/v1/schedules/nightly/runs?limit=1000", None, {}, 400, "limit"),
     ("GET", "/v1/schedules/nightly/runs?status=dead", None, {}, 400, "status"),
@@ -285,14 +310,26 @@ OTHERS = [
     ("GET", "/v1/schedules/nightly/fires?to=2026-12-01", None, {}, 400, "to"),
     ("GET", "/v1/schedules/nightly/fires?from=2026-12-02T00:00Z&to=2026-12-01T00:00Z", None, {}, 400, "to"),
     ("GET", "/v1/schedules/nightly/fires?until=2026-12-01T00:00Z", None, {}, 400, "until"),
+    ("GET", "/v1/schedules/nightly/fires?to=2026-11-30T11:59:59Z", None, {}, 400, "to"),
     ("DELETE", f"/v1/schedules/nightly?reason={'a' * 501}", None, {}, 400, "reason"),
     ("DELETE", "/v1/schedules/nightly?force=true", None, {}, 400, "force"),
+    ("DELETE", "/v1/schedules/nightly?reason=%1B%5B31m", None, {}, 400, "reason"),
     # headers
     ("POST", "/v1/schedules", schedule(), {"Content-Type": "text/plain"}, 415, "Content-Type"),
     ("POST", "/v1/schedules", "id=new", {"Content-Type": "application/x-www-form-urlencoded"}, 415, "Content-Type"),
     ("POST", "/v1/schedules", schedule(), {"Content-Type": "application/merge-patch+json"}, 415, "Content-Type"),
     ("PATCH", "/v1/schedules/nightly", {}, {"Content-Type": "application/json-patch+json"}, 415, "Content-Type"),
     ("PUT", "/v1/schedules/new", schedule(), {"Content-Type": "application/json; charset=latin1"}, 415, "Content-Type"),
+    (
+        "PUT",
+        "/v1/schedules/new",
+        schedule(),
+        {"Content-Type": "application/json; v=1; charset=latin1"},
+        415,
+        "Content-Type",
+    ),
+    ("PUT", "/v1/schedules/new", schedule(), {"Content-Type": ";;"}, 415, "Content-Type"),
+    ("POST", "/v1/schedules", schedule(), {"Content-Encoding": "gzip"}, 415, "Content-Encoding"),
     ("POST", "/v1/schedules", schedule(), {"Idempotency-Key": ""}, 400, "Idempotency-Key"),
     ("POST", "/v1/schedules", schedule(), {"Idempotency-Key": "a" * 129}, 400, "Idempotency-Key"),
     ("POST", "/v1/schedules", schedule(), {"Idempotency-Key": "two words"}, 400, "Idempotency-Key"),
@@ -306,6 +343,27 @@ OTHERS = [
     ("PUT", "/v1/schedules/nightly", NIGHTLY, {"If-None-Match": '"1-abc"'}, 400, "If-None-Match"),
     ("PUT", "/v1/schedules/nightly", NIGHTLY, {"If-None-Match": "*"}, 412, "If-None-Match"),
     ("PUT", "/v1/schedules/new", schedule(), {"If-None-Match": "*", "If-Match": "*"}, 400, "If-None-Match"),
+    # conditions that nobody would check, bodies that nobody would read
+    ("POST", "/v1/schedules/nightly/run", None, {"If-Match": '"1-abc"'}, 412, "If-Match"),
+    ("POST", "/v1/schedules/nightly/run", None, {"If-Match": "1-abc"}, 400, "If-Match"),
+    ("POST", "/v1/schedules/nightly/run", None, {"If-None-Match": "*"}, 400, "If-None-Match"),
+    ("POST", "/v1/schedules", schedule(), {"If-Match": "*"}, 400, "If-Match"),
+    ("POST", "/v1/schedules", schedule(), {"If-None-Match": "*"}, 400, "If-None-Match"),
+    ("POST", f"/v1/runs/{RUN}/cancel", None, {"If-Match": '"1-abc"'}, 400, "If-Match"),
+    ("PATCH", "/v1/schedules/nightly", {"owner": "me"}, {"If-None-Match": "*"}, 400, "If-None-Match"),
+    ("DELETE", "/v1/schedules/nightly", None, {"If-None-Match": "*"}, 400, "If-None-Match"),
+    ("POST", "/v1/schedules/nightly/pause", {"reason": "x"}, {"If-None-Match": "*"}, 400, "If-None-Match"),
+    (
+        "PUT",
+        "/v1/schedules/nightly",
+        schedule(id="nightly", owner="me"),
+        {"If-Unmodified-Since": "Mon, 30 Nov 2026 11:00:00 GMT"},
+        400,
+        "If-Unmodified-Since",
+    ),
+    ("PATCH", "/v1/schedules/nightly", {"owner": "me"}, {"Idempotency-Key": "abc"}, 400, "Idempotency-Key"),
+    ("DELETE", "/v1/schedules/nightly", {"reason": "no longer needed"}, {}, 400, "body"),
+    ("GET", "/v1/schedules/nightly", {"limit": 1}, {}, 400, "body"),
     # bodies of other routes
     ("POST", "/v1/schedules", NIGHTLY, {}, 409, "id"),
     ("PUT", "/v1/schedules/new", schedule(id="newer"), {}, 400, "id"),
@@ -330,6 +388,7 @@ OTHERS = [
     ("POST", "/v1/schedules/nightly/pause", None, {}, 400, "body"),
     ("POST", "/v1/schedules/nightly/pause", {}, {}, 400, "reason"),
     ("POST", "/v1/schedules/nightly/pause", {"reason": ""}, {}, 400, "reason"),
+    ("POST", "/v1/schedules/nightly/pause", {"reason": "\x1b[31m"}, {}, 400, "reason"),
     ("POST", "/v1/schedules/nightly/pause", {"reason": "x", "until": "2026-11-30T11:59:59Z"}, {}, 400, "until"),
     ("POST", "/v1/schedules/nightly/pause", {"reason": "x", "until": "soon"}, {}, 400, "until"),
     ("POST", "/v1/schedules/nightly/pause", {"reason": "x", "for": "1h"}, {}, 400, "for"),
@@ -395,6 +454,24 @@ def test_a_wrong_method_says_which_are_right(api):
     assert api.call("PUT", "/v1/schedules", NIGHTLY).headers["allow"] == "GET, POST"
 
 
+def test_a_thousand_unknown_fields_are_refused_in_an_answer_that_can_be_read(api):
+    answer = api.call("POST", "/v1/schedules", schedule(**{f"field{number}": 1 for number in range(1_000)}))
+    assert (answer.status, len(answer.fields)) == (400, MAX_ERRORS)
+
+
+def test_a_preview_may_carry_the_headers_that_a_client_sends_with_every_post(api):
+    headers = {"Idempotency-Key": "abc"}
+    assert api.call("POST", "/v1/preview", {"trigger": {"every": "10s"}}, headers=headers).status == 200
+
+
+@pytest.mark.parametrize(
+    "number", ["0.10000000000000001", "1.00", "1E2", "5e-324", "0.1000000000000000055511151231257827"]
+)
+def test_a_number_that_is_kept_as_it_was_written_is_taken_in_every_form(number):
+    event = event_of("POST", "/v1/schedules", f'{{"payload": {number}}}')
+    assert reading.read(event)["body"] == event["body"]
+
+
 def test_everything_that_is_wrong_is_named_at_once(api):
     answer = api.call("POST", "/v1/schedules", schedule(owner=1, lables={}, policies__overlap="x"))
     assert set(answer.fields) == {"owner", "lables", "policies.overlap"}
@@ -407,6 +484,8 @@ def test_everything_that_is_wrong_is_named_at_once(api):
         ({"policies__retry__max_attempt": 3}, "did you mean max_attempts?"),
         ({"target": {"handlr": "x"}}, "did you mean handler?"),
         ({"status": "paused"}, "read-only"),
+        ({"policies__jitter_seconds": 0.5}, "not 0.5"),
+        ({"target": {"lambda": "payments"}}, "cronfleet-target-"),
         ({"trigger__cron": "0 25 * * *"}, "25"),
         ({"target": {"url": "https://example.com/", "secret": "whsec_abc"}}, "Secrets Manager"),
     ],

@@ -56,14 +56,19 @@ class RunKey:
         """The key that `run_id` encodes; raises `Invalid("run_id")` for any other text."""
         parts = run_id.split("~")
         if len(parts) != 5 or not _is_run_id(parts):
-            raise Invalid(
-                "run_id", "is not a run id; copy one from the schedule's history (GET /v1/schedules/{id}/runs)"
-            )
+            raise _no_run_id()
         tenant, schedule_id, epoch, nominal, cause = parts
         try:
-            return cls(tenant, schedule_id, int(epoch), from_compact(nominal), cause)
+            key = cls(tenant, schedule_id, int(epoch), from_compact(nominal), cause)
         except ValueError as error:
-            raise Invalid("run_id", str(error)) from error
+            raise _no_run_id() from error
+        if key.run_id != run_id:  # a run has one id: `01` is no epoch
+            raise _no_run_id()
+        return key
+
+
+def _no_run_id() -> Invalid:
+    return Invalid("run_id", "is not a run id; copy one from the schedule's history (GET /v1/schedules/{id}/runs)")
 
 
 def _is_run_id(parts: list[str]) -> bool:

@@ -89,12 +89,23 @@ TRANSITIONS: Final[Mapping[tuple[Status, Change], Status]] = {
 """Every legal move of a schedule; what is not here is refused."""
 
 
+_ASKED_FOR: Final[Mapping[Change, str]] = {
+    _C.EDIT: "changed",
+    _C.PAUSE: "paused",
+    _C.RESUME: "resumed",
+    _C.RUN: "run now",
+    _C.CANCEL: "deleted",
+}
+"""The changes that callers ask for, in their words; the scheduler makes the others."""
+
+
 def moved(status: Status, change: Change) -> Status:
-    """The status after `change`; raises `Conflict` naming what is possible instead."""
+    """The status after `change`; raises `Conflict` naming what a caller can do instead."""
     after = TRANSITIONS.get((status, change))
     if after is None:
-        possible = sorted(c.value for s, c in TRANSITIONS if s is status)
-        raise Conflict(f"a schedule that is {status} cannot {change}; it can: {', '.join(possible)}")
+        possible = [word for one, word in _ASKED_FOR.items() if (status, one) in TRANSITIONS]
+        wanted = _ASKED_FOR.get(change, f"moved on by `{change}`")
+        raise Conflict(f"a schedule that is {status} cannot be {wanted}; it can be {', '.join(possible) or 'created'}")
     return after
 
 

@@ -1,7 +1,15 @@
 """Targets: what a run calls. The set is open: a new kind is one dataclass here and one adapter."""
 
+import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+LAMBDA_FUNCTION: Final = re.compile(
+    r"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?cronfleet-target-[A-Za-z0-9_-]{1,48}"
+    r"(:[A-Za-z0-9$_-]{1,128})?",
+    re.ASCII,
+)
+"""What a worker may invoke: an installation opts a function in by its name. A version or alias may follow."""
 
 
 @dataclass(frozen=True, slots=True)

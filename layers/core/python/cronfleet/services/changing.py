@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.errors import ClockSkewed, Contended, KeyReused, Stale
 from cronfleet.domain.form import Form
-from cronfleet.domain.instant import DAY, EARLIEST, Instant
+from cronfleet.domain.instant import DAY, EARLIEST, SECOND, Instant
 from cronfleet.domain.lease import too_skewed
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
@@ -24,8 +24,11 @@ from cronfleet.ports.job_store import (
 from cronfleet.services.access import Caller
 from cronfleet.services.asking import ask
 
-MAX_DECISIONS: Final = 6
+MAX_DECISIONS: Final = 20
 """How often a change is decided anew because somebody else's write came first."""
+
+MAX_DECISION: Final = 10 * SECOND
+"""How old the time of a decision may be when it is written."""
 
 ANSWERS_KEPT: Final = DAY
 """How long the answer to a request with an Idempotency-Key is remembered."""
@@ -52,6 +55,9 @@ class Conditions:
         """Raises `Stale` unless `timer` is what the caller has seen."""
         if self.if_match and "*" not in self.if_match and timer.etag not in self.if_match:
             raise Stale(self.if_match, timer.etag)
+
+
+NO_CONDITIONS: Final = Conditions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +116,11 @@ class Changing:
             answered = None if once is None else self._answered(caller, once)
             if answered is not None:
                 return answered
-            draft = decide(max(self._clock.now(), not_before))
+            now = self._clock.now()
+            draft = decide(max(now, not_before))
             self._check_clock()
+            if not 0 <= self._clock.now() - now <= MAX_DECISION:
+                continue  # The clock jumped, or this process stood still: what it decided for is not now any more.
             refused = self._commit(caller, once, draft)
             if refused is None:
                 return draft.answer

@@ -16,7 +16,16 @@ from cronfleet.domain.schedule import Change, Status, Timer, moved
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Page, ReplaceRun, Write
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
+from cronfleet.services.changing import (
+    NO_CONDITIONS,
+    Answer,
+    Changing,
+    Conditions,
+    Draft,
+    Once,
+    answer_of,
+    audit,
+)
 
 CANCEL_RUN: Final = "cancel_run"
 """The audit log's word for the cancellation of one run."""
@@ -64,6 +73,7 @@ class Runs:
         *,
         override: Override | None = None,
         reason: str = "",
+        conditions: Conditions = NO_CONDITIONS,
         once: Once | None = None,
     ) -> Answer:
         """A run with a cause of its own, due now; the dispatcher takes it from there. A pause does not stop it."""
@@ -72,6 +82,7 @@ class Runs:
             timer = answer_of(lambda: self._store.get_timer(caller.tenant.tenant_id, schedule_id))
             if timer is None or timer.status is Status.CANCELLED:
                 raise NotFound("schedule", schedule_id)
+            conditions.check(timer)
             moved(timer.status, Change.RUN)
             return self._manual(caller, timer, override, reason, now)
 

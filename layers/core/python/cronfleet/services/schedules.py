@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from cronfleet.domain.change import cancelled, created, edited, paused, resumed, retimes
 from cronfleet.domain.claim import Fire
@@ -26,12 +26,19 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Conditions, Draft, Once, answer_of, audit
+from cronfleet.services.changing import (
+    NO_CONDITIONS,
+    Answer,
+    Changing,
+    Conditions,
+    Draft,
+    Once,
+    answer_of,
+    audit,
+)
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
-
-NO_CONDITIONS: Final = Conditions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,9 @@ class Schedules:
             lambda: self._store.list_schedules(tenant, prefix=prefix, status=status, cursor=cursor, limit=limit)
         )
         pairs = answer_of(lambda: self._store.get_schedules(tenant, page.items))
-        return Page([schedule_form(timer, definition) for timer, definition in pairs], page.cursor)
+        # The index is a hint: a schedule that was just paused may still stand there as active.
+        found = [(timer, definition) for timer, definition in pairs if status in (None, timer.status)]
+        return Page([schedule_form(timer, definition) for timer, definition in found], page.cursor)
 
     def fires(
         self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int
@@ -78,6 +87,8 @@ class Schedules:
         """The fires that the schedule's trigger names from `from_at` (now) to `to_at`, both included."""
         found = self._require(caller, schedule_id)
         start = self._clock.now() if from_at is None else from_at
+        if to_at is not None and to_at < start:
+            raise Invalid("to", "must not be earlier than from (now, if left out)")
         return fires_of(found.timer, start - 1, to_at, limit)
 
     def _find(self, caller: Caller, schedule_id: str) -> tuple[Timer | None, _Found | None]:

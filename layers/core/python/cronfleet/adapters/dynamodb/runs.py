@@ -66,12 +66,12 @@ class DynamoRuns:
             values,
             # One more than is wanted tells whether there is more.
             limit=limit + 1,
-            start=_after(partition, cursor),
+            start=_after(partition, schedule_id, cursor),
             forward=False,
         )
         rows = [run_of(item) for item in items[:limit]]
         more = last is not None or len(items) > limit
-        return Page(rows, cursors.encode([keys.run(rows[-1].key)]) if more and rows else None)
+        return Page(rows, cursors.encode([schedule_id, keys.run(rows[-1].key)]) if more and rows else None)
 
     def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
         values = {":run": text(run_id), ":instead": text(instead_of or run_id)}
@@ -89,10 +89,12 @@ class DynamoRuns:
             return  # Another run holds it, or none: either way it is not this run's any more.
 
 
-def _after(partition: str, cursor: str | None) -> Item | None:
+def _after(partition: str, schedule_id: str, cursor: str | None) -> Item | None:
     if cursor is None:
         return None
-    (sort,) = cursors.decode(cursor, 1)
+    owner, sort = cursors.decode(cursor, 2)
+    if owner != schedule_id:
+        raise cursors.foreign()
     try:
         keys.parse_run(partition, sort)
     except ValueError as error:

@@ -51,7 +51,7 @@ class MemoryRuns:
         history = self.state.history.get((tenant, schedule_id), [])
         end = len(history)
         if cursor is not None:
-            end = bisect_left(history, _key_of(cursor))
+            end = bisect_left(history, _key_of(cursor, tenant, schedule_id))
         elif through is not None:
             end = bisect_right(history, through, key=lambda key: (key.epoch, key.nominal_at))
         start = max(0, end - limit)
@@ -71,8 +71,11 @@ class MemoryRuns:
             del self.state.gates[tenant, schedule_id]
 
 
-def _key_of(cursor: str) -> RunKey:
+def _key_of(cursor: str, tenant: str, schedule_id: str) -> RunKey:
     try:
-        return RunKey.parse(decode_cursor(cursor))
+        key = RunKey.parse(decode_cursor(cursor))
     except Invalid as error:
         raise foreign_cursor() from error
+    if (key.tenant, key.schedule_id) != (tenant, schedule_id):
+        raise foreign_cursor()
+    return key

@@ -1,7 +1,6 @@
 """Lambda functions: invoked and waited for."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.instant import SECOND, to_text
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
-from cronfleet.domain.target import LambdaTarget
+from cronfleet.domain.target import LAMBDA_FUNCTION, LambdaTarget
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call
 
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
 MAX_ANSWER_BYTES: Final = 64 * 1024
-
-NAME: Final = re.compile(
-    r"(arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:)?cronfleet-target-[A-Za-z0-9_-]{1,48}(:[A-Za-z0-9$_-]{1,128})?"
-)
-"""What a worker may invoke: an installation opts a function in by its name. A version or alias may follow."""
 
 PERMANENT: Final = frozenset(
     {"InvalidRequestContentException", "InvalidParameterValueException", "RequestTooLargeException"}
@@ -39,7 +33,7 @@ class LambdaFunctions:
 
     def call(self, call: Call, target: LambdaTarget) -> Result:
         """Invoke once and wait. A function that outlives the deadline goes on by itself: give it a limit of its own."""
-        if not NAME.fullmatch(target.function):
+        if not LAMBDA_FUNCTION.fullmatch(target.function):
             text = (
                 f"the function {target.function!r} is not named cronfleet-target-…, as functions that may be called are"
             )
