@@ -15,7 +15,7 @@ from croniter import croniter
 from cronfleet.domain import cron, zones
 from cronfleet.domain.instant import from_datetime
 from cronfleet.domain.trigger import CronTrigger, fires
-from tests.support.oracle import zone as standard_zone
+from simulator.oracle import zone as standard_zone
 
 BUDGET_MICROSECONDS = 25
 FIRES = 400

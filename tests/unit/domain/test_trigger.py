@@ -24,7 +24,7 @@ from cronfleet.domain.trigger import (
     to_record,
 )
 from tests.support.cron_expressions import changes, expressions
-from tests.support.oracle import zone as oracle_zone
+from simulator.oracle import zone as oracle_zone
 
 NOW = from_datetime(datetime(2026, 11, 29, 12, 0, 0, 250_000, tzinfo=UTC))
 

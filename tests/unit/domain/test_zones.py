@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cronfleet.domain import zones
 from cronfleet.domain.errors import Invalid
-from tests.support.oracle import zone as oracle_zone
+from simulator.oracle import zone as oracle_zone
 from tests.support.tzif import offset_changes
 
 SINCE, UNTIL = 0, int(datetime(2037, 1, 1, tzinfo=UTC).timestamp())

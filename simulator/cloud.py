@@ -1,0 +1,161 @@
+"""AWS as far as the product sees it: functions that are invoked, queues that are polled, a call each minute."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
+from cronfleet.domain.claim import DueItem
+from simulator.faults import MINUTE
+from simulator.loop import Loop, Process
+from simulator.wire import Weather
+
+Body = TypeVar("Body")
+SECOND: Final = 1_000
+
+LIMITS: Final = {"ticker": 30_000, "dispatcher": 60_000, "sweeper": 120_000, "worker": 900_000, "api": 29_000}
+"""How long an invocation of each function may last before it is stopped."""
+
+MAX_RECEIVES: Final = 5
+MAX_LATENESS: Final = 20 * SECOND
+
+
+class Functions:
+    """Starts invocations, each with a clock of its own, and stops those that pass their limit."""
+
+    def __init__(self, loop: Loop, weather: Weather) -> None:
+        self._loop = loop
+        self._weather = weather
+        self._number = 0
+        self.running: dict[str, Process] = {}
+
+    def invoke(
+        self, kind: str, body: Callable[[Process], Any], then: Callable[[Process], None] = lambda _: None
+    ) -> None:
+        """Run `body` as one invocation of the function `kind`."""
+        self._number += 1
+        process = Process(self._loop, f"{kind}-{self._number}", self._clock_error(), self._drift())
+        self._weather.history.invocations[kind] += 1
+        self.running[process.name] = process
+
+        def over(ended: Process) -> None:
+            self.running.pop(ended.name, None)
+            self._weather.history.note(self._loop.now, ended.name, repr(ended.error))
+            then(ended)
+
+        self._loop.after(LIMITS[kind], process.kill)
+        process.start(lambda: body(process), over)
+
+    def _clock_error(self) -> int:
+        weather = self._weather
+        if weather.strikes("clock_wrong"):
+            return weather.rng.choice([-8 * 60 * MINUTE, -30_000, -5_000, 5_000, 30_000, 60 * MINUTE])
+        most = weather.faults.clock_skew
+        return weather.rng.randint(-most, most) if most else 0
+
+    def _drift(self) -> float:
+        return self._weather.rng.uniform(-5e-5, 5e-5) if self._weather.faults.clock_skew else 0.0
+
+
+@dataclass(slots=True, eq=False)
+class _Message(Generic[Body]):
+    body: Body
+    receives: int = 0
+
+
+class Queue(Generic[Body]):
+    """A standard queue with its event-source mapping: at least once, in any order, one message per invocation."""
+
+    def __init__(
+        self,
+        functions: Functions,
+        loop: Loop,
+        weather: Weather,
+        *,
+        kind: str,
+        handle: Callable[[Process, Body], Any],
+        visibility_seconds: int,
+        concurrency: int,
+    ) -> None:
+        self._functions = functions
+        self._loop = loop
+        self._weather = weather
+        self._kind = kind
+        self._handle = handle
+        self._visibility = visibility_seconds * SECOND
+        self._free = concurrency
+        self._waiting: deque[_Message[Body]] = deque()
+        self.dead: list[Body] = []
+
+    def put(self, body: Body, delay_seconds: int) -> None:
+        """Take a message; the world may lose, copy or delay it."""
+        weather = self._weather
+        if weather.strikes("lost_message"):
+            return
+        for _ in range(2 if weather.strikes("duplicate_message") else 1):
+            late = (
+                weather.rng.randint(0, MAX_LATENESS) if weather.strikes("late_message") else weather.rng.randint(0, 400)
+            )
+            message = _Message(body)
+            self._loop.after(delay_seconds * SECOND + late, lambda message=message: self._arrive(message))  # type: ignore[misc]
+
+    def _arrive(self, message: _Message[Body]) -> None:
+        if self._weather.is_out("polling_outage", self._loop.now):
+            end = self._weather.faults.polling_outage[1]
+            self._loop.at(end + self._weather.rng.randint(0, 2_000), lambda: self._arrive(message))
+        elif self._free == 0:
+            self._waiting.append(message)
+        else:
+            self._deliver(message)
+
+    def _deliver(self, message: _Message[Body]) -> None:
+        self._free -= 1
+        message.receives += 1
+        self._functions.invoke(
+            self._kind,
+            lambda process: self._handle(process, message.body),
+            lambda process: self._over(message, process),
+        )
+
+    def _over(self, message: _Message[Body], process: Process) -> None:
+        self._free += 1
+        if process.error is not None:
+            self._give_back(message)
+        if self._waiting:
+            following = self._waiting.popleft()
+            self._loop.after(0, lambda: self._arrive(following))
+
+    def _give_back(self, message: _Message[Body]) -> None:
+        if message.receives >= MAX_RECEIVES:
+            self.dead.append(message.body)
+        else:
+            self._loop.after(self._visibility, lambda: self._arrive(message))
+
+
+class LaggingIndex(DueIndex):
+    """The due index, behind its base items by up to some seconds; changes of one item arrive in their order."""
+
+    def __init__(self, loop: Loop, weather: Weather) -> None:
+        super().__init__()
+        self._loop = loop
+        self._weather = weather
+        self._arrivals: dict[ItemKey, int] = {}
+
+    def put(self, key: ItemKey, shard: int, due_at: int, item: DueItem) -> None:
+        """Let the entry arrive later."""
+        self._later(key, lambda: DueIndex.put(self, key, shard, due_at, item))
+
+    def remove(self, key: ItemKey) -> None:
+        """Let the entry vanish later."""
+        self._later(key, lambda: DueIndex.remove(self, key))
+
+    def _later(self, key: ItemKey, change: Callable[[], None]) -> None:
+        most = self._weather.faults.index_lag
+        lag = self._weather.rng.randint(0, most) if most else 0
+        arrives = max(self._arrivals.get(key, 0), self._loop.now + lag)
+        self._arrivals[key] = arrives
+        if arrives == self._loop.now:
+            change()
+        else:
+            self._loop.at(arrives, change)

@@ -1,0 +1,86 @@
+"""What happened, as the checkers see it: noted by the world, not by the product."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Request:
+    """A caller's change, from outside: when it was asked and answered (true time), and what was said."""
+
+    request_id: str
+    tenant: str
+    schedule_id: str
+    action: str
+    asked_at: int
+    answered_at: int | None = None
+    answer: str = ""
+    """`accepted`, `refused`, or `unknown`: a silence that may hide either."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A target being called, from outside."""
+
+    run_id: str
+    tenant: str
+    schedule_id: str
+    scheduled: bool
+    attempt: int
+    fence: int
+    due_at: int
+    row_started_at: int
+    """When the row of this attempt was written (true time)."""
+    began_at: int
+    ended_at: int | None = None
+    lease_until: int = 0
+
+
+@dataclass(slots=True)
+class History:
+    """One run of the simulator. `digest` is equal for equal histories, bit by bit."""
+
+    requests: list[Request] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    row_writes: list[tuple[int, str, str, int]] = field(default_factory=list)
+    """True time, run id, status, fence of every write of a ledger row."""
+    faults: Counter[str] = field(default_factory=Counter)
+    alarms: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    invocations: Counter[str] = field(default_factory=Counter)
+    effects: Counter[str] = field(default_factory=Counter)
+    _hash: Any = field(default_factory=hashlib.sha256)
+
+    def note(self, *what: object) -> None:
+        """Add to the digest."""
+        self._hash.update(repr(what).encode())
+
+    @property
+    def digest(self) -> str:
+        return str(self._hash.hexdigest()[:16])
+
+
+class Notes:
+    """The port `Telemetry`, kept in the history."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+
+    def count(self, metric: str, value: int = 1, **_: str) -> None:
+        self._history.counts[metric] += value
+
+    def measure(self, metric: str, seconds: float, **_: str) -> None:
+        self._history.note(metric, seconds)
+
+    def event(self, name: str, **fields: object) -> None:
+        self._history.note(name, sorted(fields.items(), key=lambda item: item[0]))
+
+    def alarm(self, name: str, **fields: object) -> None:
+        self._history.alarms[name] += 1
+        self._history.note(name, sorted((key, str(value)) for key, value in fields.items()))
+
+
+Snapshot = Mapping[str, Any]

@@ -1,0 +1,94 @@
+"""Targets: jobs that take their time, fail, hang, and have an effect under a receipt."""
+
+import random
+from typing import Final
+
+from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.domain.attempt import Result
+from cronfleet.domain.run import Outcome
+from cronfleet.ports.job_store import NoAnswer
+from cronfleet.ports.target import Call as TargetCall
+from cronfleet.ports.target import FenceLost
+from simulator.history import Call, History
+from simulator.loop import Process
+from simulator.watched import WatchedRuns
+from simulator.wire import Wire
+
+STOP_GRACE: Final = 50
+"""Milliseconds that stopping a job takes."""
+
+
+class Jobs:
+    """The port `Targets` for one invocation of the worker."""
+
+    def __init__(
+        self,
+        process: Process,
+        wire: Wire,
+        receipts: MemoryReceipts,
+        rows: WatchedRuns,
+        rng: random.Random,
+        history: History,
+        failing: float,
+    ) -> None:
+        self._process = process
+        self._wire = wire
+        self._receipts = receipts
+        self._rows = rows
+        self._rng = rng
+        self._history = history
+        self._failing = failing
+
+    def call(self, call: TargetCall) -> Result:
+        """One attempt: its effect first, then its work, then its end."""
+        noted = self._begin(call)
+        try:
+            return self._run(call)
+        finally:
+            noted.ended_at = self._process.loop.now
+
+    def _begin(self, call: TargetCall) -> Call:
+        run_id = call.key.run_id
+        noted = Call(
+            run_id,
+            call.key.tenant,
+            call.key.schedule_id,
+            call.key.is_scheduled,
+            call.attempt,
+            call.fence,
+            call.due_at,
+            row_started_at=self._rows.started_at(run_id, call.fence),
+            began_at=self._process.loop.now,
+            lease_until=self._rows.lease_until(run_id, call.fence),
+        )
+        self._history.calls.append(noted)
+        return noted
+
+    def _run(self, call: TargetCall) -> Result:
+        left = call.deadline_at - self._process.now()
+        work = self._work()
+        try:
+            receipt = self._wire.call("receipt", lambda: self._record(call))
+        except NoAnswer as silence:
+            return Result(Outcome.FAILED, f"receipt: {silence}")
+        except FenceLost as lost:
+            return Result(Outcome.FAILED, str(lost))
+        self._history.note(call.key.run_id, call.fence, receipt)
+        if work >= left:
+            self._process.sleep(max(0, left) + STOP_GRACE)
+            return Result(Outcome.TIMED_OUT, "stopped at its time limit")
+        self._process.sleep(work)
+        if self._rng.random() < self._failing:
+            return Result(Outcome.FAILED, "the far end hung up")
+        return Result(Outcome.SUCCEEDED)
+
+    def _record(self, call: TargetCall) -> bool:
+        first = self._receipts.record(call.key, call.fence, "effect", call.fence, self._process.now()).first
+        if first:
+            self._history.effects[call.key.run_id] += 1
+        return first
+
+    def _work(self) -> int:
+        if self._rng.random() < 0.01:
+            return self._rng.randint(60_000, 200_000)
+        return self._rng.randint(20, 3_000)

@@ -1,0 +1,361 @@
+"""Deliberate faults, each planted in a copy of one module of the product: checkers that cannot fail are worthless.
+
+A fault is a replacement in a module's source, made while the module is imported and never in the file. So whatever
+the product is today, the fault is planted in today's code; a text that is not there any more is an error.
+"""
+
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType
+from typing import Any, Final
+
+_SHARDS: Final = "cronfleet.adapters.memory.shards"
+_RUNS: Final = "cronfleet.adapters.memory.runs"
+_DISPATCHER: Final = "cronfleet.services.dispatcher"
+_WORKER: Final = "cronfleet.services.worker"
+_SWEEPER: Final = "cronfleet.services.sweeper"
+_PLAN: Final = "cronfleet.domain.dispatch_plan"
+_CHANGE: Final = "cronfleet.domain.change"
+_ATTEMPT: Final = "cronfleet.domain.attempt"
+_CHANGING: Final = "cronfleet.services.changing"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`before`, which stands once in the source of `module`, becomes `after`."""
+
+    module: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault: what it does in words, and where. Two edits where the product has a second line of defence."""
+
+    name: str
+    what: str
+    edits: tuple[Edit, ...]
+
+
+FAULTS: Final = (
+    Planted(
+        "claim-without-condition",
+        "a claim does not ask whether the timer is still as it was read",
+        (
+            Edit(
+                _SHARDS,
+                "        if (timer.rev, timer.nominal_at, timer.due_at) != (claim.rev, claim.nominal_at, claim.due_at):",
+                "        if False:",
+            ),
+        ),
+    ),
+    Planted(
+        "own-claim-not-recognised",
+        "a claim whose reply was lost counts as lost when it is asked again",
+        (
+            Edit(
+                _SHARDS,
+                "            return ClaimOutcome.WON if timer.claim_batch == batch else ClaimOutcome.LOST\n"
+                "        put_timer(self.state, _advanced(timer, claim, batch))",
+                "            return ClaimOutcome.LOST\n        put_timer(self.state, _advanced(timer, claim, batch))",
+            ),
+        ),
+    ),
+    Planted(
+        "log-not-written",
+        "the batch is announced and never written into the dispatch log",
+        (
+            Edit(
+                _DISPATCHER,
+                "        ask(lambda: self._store.put_batch(batch))\n",
+                "",
+            ),
+        ),
+    ),
+    Planted(
+        "open-batch-ignored",
+        "a dispatcher does not finish what its predecessor left open",
+        (
+            Edit(
+                _DISPATCHER,
+                "            closed = self._finish(lease.open_batch, report)",
+                "            pass",
+            ),
+        ),
+    ),
+    Planted(
+        "claim-before-announcing",
+        "claims are made before the batch is announced",
+        (
+            Edit(
+                _DISPATCHER,
+                "        if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):\n"
+                "            raise LeaseLost\n"
+                "        return self._carry_out(batch, report)",
+                "        done = self._carry_out(batch, report)\n"
+                "        ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE))\n"
+                "        return done",
+            ),
+        ),
+    ),
+    Planted(
+        "lease-without-owner",
+        "a dispatcher that has lost its shard may still announce and release",
+        (
+            Edit(
+                _SHARDS,
+                "        if held is None or (held.owner, held.fence) != (lease.owner, lease.fence):",
+                "        if held is None:",
+            ),
+        ),
+    ),
+    Planted(
+        "skips-not-written",
+        "fires that the misfire policy drops leave no row",
+        (
+            Edit(
+                _DISPATCHER,
+                "            ask(partial(self._store.insert_run, row))",
+                "            pass",
+            ),
+        ),
+    ),
+    Planted(
+        "advance-from-the-late-time",
+        "the next nominal is computed from when it was due, not from the nominal",
+        (
+            Edit(
+                _PLAN,
+                "        following=_fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first,",
+                "        following=_fire(timer, timer.trigger.next_after(max(now, fires[-1].due_at))) if fires else first,",
+            ),
+        ),
+    ),
+    Planted(
+        "page-after-page-forgotten",
+        "what is due behind the first page is not claimed, and the page is cut short",
+        (
+            Edit(
+                _DISPATCHER,
+                "partial(self._store.due, lease.shard, now + LOOK_AHEAD, cursor, MAX_BATCH_ENTRIES)",
+                "partial(self._store.due, lease.shard, now + LOOK_AHEAD - 600_000, cursor, 1)",
+            ),
+        ),
+    ),
+    Planted(
+        "fence-ignored",
+        "a row is replaced whatever its rev is by now",
+        (
+            Edit(
+                _RUNS,
+                "        if stored.rev != run.rev - 1:",
+                "        if False:",
+            ),
+        ),
+    ),
+    Planted(
+        "lease-ignored",
+        "a running row is taken over although its lease is live",
+        (
+            Edit(
+                _ATTEMPT,
+                "    if row.lease_until is not None and row.lease_until > now:",
+                "    if False:",
+            ),
+        ),
+    ),
+    Planted(
+        "finished-run-started-again",
+        "a duplicate starts a run that is over",
+        (
+            Edit(
+                _ATTEMPT,
+                '        return Drop(Reason(Code.FINISHED, f"the run is {row.status}"))',
+                "        return Start(_started(replace(row, status=RunStatus.QUEUED), message, owner, now))",
+            ),
+        ),
+    ),
+    Planted(
+        "retry-lost",
+        "a failed attempt's next one has no timer",
+        (
+            Edit(
+                _WORKER,
+                "self._store.commit([ReplaceRun(run), InsertRunTimer(wake)])",
+                "self._store.commit([ReplaceRun(run)])",
+            ),
+        ),
+    ),
+    Planted(
+        "pause-ignored",
+        "admission does not look at the schedule's status",
+        (
+            Edit(
+                _ATTEMPT,
+                "        if timer.status is Status.PAUSED:",
+                "        if False:",
+            ),
+        ),
+    ),
+    Planted(
+        "cancellation-ignored",
+        "admission lets runs of a cancelled schedule start",
+        (
+            Edit(
+                _ATTEMPT,
+                "    if timer is None or timer.status is Status.CANCELLED or run.key.epoch < timer.born_epoch:",
+                "    if timer is None:",
+            ),
+        ),
+    ),
+    Planted(
+        "started-early",
+        "a message that comes before its time is started at once",
+        (
+            Edit(
+                _WORKER,
+                "        if now < message.due_at:",
+                "        if now < message.due_at - 60_000:",
+            ),
+        ),
+    ),
+    Planted(
+        "delay-forgotten",
+        "messages are sent without their delay, and early ones are not sent back",
+        (
+            Edit(
+                _DISPATCHER,
+                "    return min(max(0, ceil_second(message.due_at - now) // SECOND), MAX_QUEUE_DELAY_SECONDS)",
+                "    return 900",
+            ),
+        ),
+    ),
+    Planted(
+        "dead-leases-left",
+        "the sweeper does not revive runs whose worker died",
+        (
+            Edit(
+                _SWEEPER,
+                'report.revived += self._send(dead, "lease_revived")',
+                "pass",
+            ),
+        ),
+    ),
+    Planted(
+        "lost-messages-left",
+        "the sweeper does not send lost messages again",
+        (
+            Edit(
+                _SWEEPER,
+                '        report.resent += self._send([replace(m, resent_at=reading.now) for m in again], "message_resent")\n',
+                "",
+            ),
+        ),
+    ),
+    Planted(
+        "what-was-due-forgotten",
+        "a changed trigger forgets what the old one had due and nobody had claimed",
+        (
+            Edit(
+                _CHANGE,
+                "    rows, run_timers = _left_behind(timer, after, now)",
+                "    rows, run_timers = (), ()",
+            ),
+        ),
+    ),
+    Planted(
+        "pause-leaves-no-row",
+        "a resume leaves no row for what the pause held back",
+        (
+            Edit(
+                _CHANGE,
+                "    rows = (_range(timer, _Held(held.first_at, dropped[-1]), now),) if dropped else ()",
+                "    rows = ()",
+            ),
+        ),
+    ),
+    Planted(
+        "overtaken-fires-run",
+        "a fire that is claimed ahead runs although its trigger was replaced before it was due",
+        (
+            Edit(_ATTEMPT, "        if ended_at is not None and run.due_at > ended_at:", "        if False:"),
+            Edit(_CHANGE, "        if fire.due_at > now:\n", "        if False:\n"),
+        ),
+    ),
+    Planted(
+        "audit-left-out",
+        "changes are written without their audit entry",
+        (
+            Edit(
+                _CHANGING,
+                "        writes = list(draft.writes)",
+                "        writes = [write for write in draft.writes if type(write).__name__ != 'InsertAudit']",
+            ),
+        ),
+    ),
+    Planted(
+        "clock-trusted",
+        "a process whose clock is off works on",
+        (
+            Edit(
+                "cronfleet.domain.lease",
+                "    return skew_ms is not None and abs(skew_ms) > MAX_SKEW",
+                "    return False",
+            ),
+        ),
+    ),
+)
+BY_NAME: Final = {fault.name: fault for fault in FAULTS}
+
+
+class _PlantingLoader(SourceFileLoader):
+    """Compiles a module with its fault in it; bypasses bytecode caches, which hold the sound module."""
+
+    def __init__(self, fullname: str, path: str, fault: Planted) -> None:
+        super().__init__(fullname, path)
+        self._name = fault.name
+        self._edits = [edit for edit in fault.edits if edit.module == fullname]
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The code of the module with the fault in its source."""
+        path = self.get_filename(fullname)
+        source = self.get_data(path).decode()
+        for edit in self._edits:
+            if source.count(edit.before) != 1:
+                raise LookupError(
+                    f"fault {self._name}: its text stands {source.count(edit.before)} times in {fullname}, not once; "
+                    "adapt it in simulator/planted.py"
+                )
+            source = source.replace(edit.before, edit.after)
+        code: CodeType = compile(source, path, "exec")
+        return code
+
+
+class _PlantingFinder(importlib.abc.MetaPathFinder):
+    def __init__(self, fault: Planted) -> None:
+        self._fault = fault
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+        """The faulty module in place of the sound one; everything else is found as usual."""
+        if all(edit.module != fullname for edit in self._fault.edits):
+            return None
+        found = PathFinder.find_spec(fullname, path, target)
+        if found is None or found.origin is None:
+            return None
+        loader = _PlantingLoader(fullname, found.origin, self._fault)
+        return importlib.util.spec_from_file_location(fullname, found.origin, loader=loader)
+
+
+def plant(name: str) -> Planted:
+    """Plant a fault in what is imported from now on; the product must not have been imported yet."""
+    fault = BY_NAME[name]
+    loaded = [edit.module for edit in fault.edits if edit.module in sys.modules]
+    if loaded:
+        raise RuntimeError(f"{', '.join(loaded)} is imported already: plant before the simulator is loaded")
+    sys.meta_path.insert(0, _PlantingFinder(fault))
+    return fault

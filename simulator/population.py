@@ -1,0 +1,123 @@
+"""Who uses the world: schedules of every kind, and callers who change them."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.retry import Backoff, BackoffKind, Retry
+from cronfleet.domain.schedule import Policies, Spec
+from cronfleet.domain.target import HandlerTarget
+from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
+from cronfleet.services.access import Caller
+from cronfleet.services.runs import Runs
+from cronfleet.services.schedules import Schedules
+
+SECOND: Final = 1_000
+TENANTS: Final = ("acme", "globex", "initech")
+CRONS: Final = (
+    "* * * * *",
+    "*/5 * * * *",
+    "*/7 * * * *",
+    "3-59/4 * * * *",
+    "0,30 * * * *",
+    "15 * * * *",
+    "0 */2 * * *",
+)
+ZONES: Final = ("UTC", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe")
+INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
+
+Change = Callable[[Schedules, Runs, Caller, str], Any]
+
+
+def drawn_trigger(rng: random.Random, now: int) -> Trigger:
+    """A trigger that fires within the hour."""
+    kind = rng.random()
+    if kind < 0.5:
+        every = rng.choice(INTERVALS)
+        return IntervalTrigger(every, now - now % SECOND - rng.randint(0, every) * SECOND)
+    if kind < 0.85:
+        return CronTrigger(rng.choice(CRONS), rng.choice(ZONES))
+    at = now - now % SECOND + rng.randint(5, 1_800) * SECOND
+    return OneShotTrigger(at, str(at), None)
+
+
+def drawn_spec(rng: random.Random, now: int) -> Spec:
+    """A definition with policies of every kind."""
+    policy = rng.choice(list(MisfirePolicy))
+    misfire = Misfire(policy, rng.randint(1, 70), rng.choice([0, 30, 60, 300]))
+    backoff = Backoff(rng.choice(list(BackoffKind)), rng.randint(1, 20), 120)
+    retry = Retry(rng.randint(1, 4), backoff)
+    policies = Policies(
+        misfire,
+        rng.choice([Overlap.ALLOW, Overlap.ALLOW, Overlap.SKIP]),
+        jitter_seconds=rng.choice([0, 0, 7, 40]),
+        retry=retry,
+        timeout_seconds=rng.choice([20, 60, 120]),
+    )
+    return Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies)
+
+
+def always(spec: Spec) -> Callable[[Spec | None, Instant], Spec]:
+    """A spec maker that has made up its mind."""
+    return lambda _current, _now: spec
+
+
+def create(spec: Spec) -> Change:
+    return lambda schedules, _runs, caller, name: schedules.put(caller, name, always(spec))
+
+
+def retime(trigger: Trigger) -> Change:
+    def made(current: Spec | None, _now: Instant) -> Spec:
+        return replace(current, trigger=trigger) if current else Spec(trigger, HandlerTarget("sim.job"))
+
+    return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
+
+
+def describe(text: str) -> Change:
+    """An edit that does not touch the trigger."""
+
+    def made(current: Spec | None, _now: Instant) -> Spec:
+        return replace(current or Spec(CronTrigger("* * * * *", "UTC"), HandlerTarget("sim.job")), description=text)
+
+    return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
+
+
+def pause(until: int | None) -> Change:
+    return lambda schedules, _runs, caller, name: schedules.pause(caller, name, reason="maintenance", until=until)
+
+
+def resume(missed: Misfire | None) -> Change:
+    return lambda schedules, _runs, caller, name: schedules.resume(caller, name, missed=missed)
+
+
+def delete() -> Change:
+    return lambda schedules, _runs, caller, name: schedules.delete(caller, name)
+
+
+def run_now() -> Change:
+    return lambda _schedules, runs, caller, name: runs.run_now(caller, name)
+
+
+def drawn_change(rng: random.Random, now: int) -> tuple[str, Change]:
+    """What a caller may come up with, and the word for it."""
+    kind = rng.random()
+    if kind < 0.25:
+        return "pause", pause(now + rng.randint(5, 900) * SECOND if rng.random() < 0.4 else None)
+    if kind < 0.50:
+        missed = rng.choice(
+            [None, Misfire(MisfirePolicy.FIRE_ONCE), Misfire(MisfirePolicy.CATCH_UP, rng.randint(2, 90))]
+        )
+        return "resume", resume(missed)
+    if kind < 0.65:
+        return "retime", retime(drawn_trigger(rng, now))
+    if kind < 0.75:
+        return "edit", describe(f"edited at {now}")
+    if kind < 0.88:
+        return "run", run_now()
+    if kind < 0.94:
+        return "cancel", delete()
+    return "create", create(drawn_spec(rng, now))

@@ -1,0 +1,128 @@
+"""One seed from beginning to end: a stretch of faults, then calm, then the checkers."""
+
+import random
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from simulator import faults as fault_kinds
+from simulator import population
+from simulator.checkers.promises import TERMINAL, Spans, first_violation
+from simulator.checkers.violation import Violation
+from simulator.faults import MINUTE, NONE, drawn
+from simulator.world import START, World
+
+HOUR: Final = 60 * MINUTE
+CALM_STEP: Final = 15 * MINUTE
+LONGEST_CALM: Final = 12 * HOUR
+"""Calm in which everything must have settled: a message lost again and again comes at doubling intervals."""
+
+LAST_STRETCH: Final = 20 * MINUTE
+"""Once settled: a stretch in which lag is bounded and everything is on time."""
+
+CHANGES_PER_HOUR: Final = 60
+
+
+@dataclass
+class Report:
+    """What came of one seed."""
+
+    seed: int
+    digest: str
+    violation: Violation | None
+    faults: Counter[str]
+    kinds: list[str]
+    fires: int
+    rows: Counter[str]
+    reasons: Counter[str]
+    requests: Counter[str]
+    invocations: Counter[str]
+    lags: list[int] = field(repr=False)
+    calm_minutes: int = 0
+
+
+def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS) -> Report:
+    """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed gives the same report."""
+    rng = random.Random(f"{seed}/plan")
+    stormy = round(hours * HOUR)
+    calm_at = START + stormy
+    faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
+    world = World(seed, faults, tenant_limit=rng.choice([3, 2_500]))
+    _populate(world, rng, schedules, calm_at)
+    world.loop.run_until(calm_at)
+    world.weather.calm()
+    _let_all_go_on(world)
+    settled_at = _settle(world, calm_at)
+    end_at = world.loop.now + LAST_STRETCH
+    world.loop.run_until(end_at)
+    violation = first_violation(world, Spans(calm_at, settled_at, end_at))
+    return _report(world, seed, violation, faults.kinds, (settled_at - calm_at) // MINUTE)
+
+
+def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
+    """Schedules are created in the first minutes; callers change them until the calm."""
+    names = [(rng.choice(population.TENANTS), f"job-{number:04}") for number in range(schedules)]
+    for tenant, name in names:
+        at = START + rng.randint(0, 2 * MINUTE)
+        spec = population.drawn_spec(rng, at)
+        world.loop.at(at, lambda t=tenant, n=name, s=spec: world.ask(t, n, "create", population.create(s)))  # type: ignore[misc]
+    for _ in range(round((calm_at - START) / HOUR * CHANGES_PER_HOUR)):
+        at = rng.randint(START + MINUTE, calm_at)
+        tenant, name = rng.choice(names)
+        action, change = population.drawn_change(rng, at)
+        world.loop.at(at, lambda t=tenant, n=name, a=action, c=change: world.ask(t, n, a, c))  # type: ignore[misc]
+
+
+def _let_all_go_on(world: World) -> None:
+    """Callers resume what is paused, so that every nominal that was held back gets its entry."""
+    for tenant, name in sorted(world.store.state.timers):
+        world.loop.after(
+            2 * MINUTE,
+            lambda t=tenant, n=name: world.ask(t, n, "resume", population.resume(None)),  # type: ignore[misc]
+        )
+
+
+def _settle(world: World, calm_at: int) -> int:
+    """Let the calm last until all that was due before it has ended; the moment from which on all must be well."""
+    deadline = calm_at + 3 * MINUTE
+    while world.loop.now < calm_at + LONGEST_CALM:
+        world.loop.run_until(world.loop.now + CALM_STEP)
+        if not _is_unsettled(world, deadline):
+            break
+    return world.loop.now
+
+
+def _is_unsettled(world: World, before: int) -> bool:
+    """Whether a row from before has not ended, or a shard's books still owe something claimed before."""
+    state = world.store.state
+    if any(row.status.value not in TERMINAL and key.nominal_at <= before for key, row in world.rows.items()):
+        return True
+    owed = [state.batches[batch_id] for batch_id in state.batches if batch_id.shard in state.books]
+    open_ids = {batch_id for books in state.books.values() for batch_id in books.open}
+    return any(str(batch.batch_id) in open_ids and batch.claimed_at <= before for batch in owed)
+
+
+def _report(world: World, seed: int, violation: Violation | None, kinds: list[str], calm_minutes: int) -> Report:
+    rows, reasons = Counter[str](), Counter[str]()
+    for row in world.rows.values():
+        rows[row.status.value] += 1
+        if row.reason is not None:
+            reasons[row.reason.code.value] += 1
+    lags = sorted(call.row_started_at - call.due_at for call in world.history.calls if call.attempt == 1)
+    for key, row in sorted(world.rows.items()):
+        world.history.note(key.run_id, row.status.value, row.fence, row.started_at)
+    return Report(
+        seed,
+        world.history.digest,
+        violation,
+        world.history.faults,
+        kinds,
+        fires=world.history.counts["fires"],
+        rows=rows,
+        reasons=reasons,
+        requests=Counter(f"{request.action} {request.answer}" for request in world.history.requests),
+        invocations=world.history.invocations,
+        lags=lags,
+        calm_minutes=calm_minutes,
+    )

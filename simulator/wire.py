@@ -1,0 +1,160 @@
+"""Ports as an invocation sees them in a bad world: every call takes time, and may fail on the way there or back."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from cronfleet.domain.claim import ClaimOutcome
+from cronfleet.ports.job_store import NoAnswer
+from simulator.faults import NONE, Faults
+from simulator.history import History
+from simulator.loop import Killed, Process
+
+TIMER_WRITES: Final = frozenset({"claim", "defer", "commit"})
+"""Calls that write the due index: those a hot partition throttles, claims and callers' changes alike."""
+
+UNITS_PER_TIMER_WRITE: Final = 2
+TIMEOUT: Final = 5_000
+
+
+class Weather:
+    """The faults in force now, and the dice. `calm` ends them all."""
+
+    def __init__(self, rng: random.Random, faults: Faults, history: History) -> None:
+        self.rng = rng
+        self.faults = faults
+        self.history = history
+        self._budget = 0.0
+        self._budget_at = 0
+
+    def calm(self) -> None:
+        """No more faults from now on."""
+        self.faults = NONE
+
+    def strikes(self, kind: str) -> bool:
+        """Whether a fault of `kind` happens here; counted if so."""
+        chance: float = getattr(self.faults, kind)
+        if chance == 0.0 or self.rng.random() >= chance:
+            return False
+        self.history.faults[kind] += 1
+        return True
+
+    def is_out(self, what: str, now: int) -> bool:
+        """Whether the store, or the polling of queues, is out at `now`."""
+        begin, end = getattr(self.faults, what)
+        if not begin <= now < end:
+            return False
+        self.history.faults[what] += 1
+        return True
+
+    def latency(self) -> int:
+        """A call's way, one way."""
+        if self.strikes("slow_call"):
+            return self.rng.randint(3_000, 45_000)
+        return self.rng.randint(1, 12)
+
+    def takes_write(self, now: int) -> bool:
+        """Whether the due index's partition takes one more timer write: a bucket of a second's units."""
+        rate = self.faults.hot_partition
+        if not rate:
+            return True
+        self._budget = min(rate, self._budget + (now - self._budget_at) * rate / 1_000)
+        self._budget_at = now
+        if self._budget < UNITS_PER_TIMER_WRITE:
+            self.history.faults["hot_partition"] += 1
+            return False
+        self._budget -= UNITS_PER_TIMER_WRITE
+        return True
+
+
+class Wire:
+    """Makes a process's calls take time and go wrong."""
+
+    def __init__(self, weather: Weather, process: Process) -> None:
+        self._weather = weather
+        self._process = process
+
+    def call(self, name: str, effect: Callable[[], Any]) -> Any:
+        """`effect`, there and back. Raises `NoAnswer` or `Killed`."""
+        weather, process = self._weather, self._process
+        process.calls += 1
+        process.sleep(weather.latency())
+        if weather.strikes("clock_step"):
+            process.step_clock(weather.rng.choice([-30_000, -2_000, 2_000, 30_000]))
+        if weather.strikes("crash"):
+            raise Killed
+        if weather.is_out("store_outage", process.loop.now):
+            process.sleep(TIMEOUT)
+            raise NoAnswer("the store is out")
+        if weather.strikes("throttle") or (name in TIMER_WRITES and not weather.takes_write(process.loop.now)):
+            raise NoAnswer(f"{name} was throttled")
+        answer = effect()
+        weather.history.note(process.loop.now, process.name, name)
+        process.sleep(weather.latency())
+        if weather.strikes("crash"):
+            raise Killed
+        if weather.strikes("lost_reply"):
+            raise NoAnswer(f"the reply to {name} was lost")
+        return answer
+
+
+class WiredStore:
+    """A `JobStore` behind a wire."""
+
+    def __init__(self, store: Any, wire: Wire, process: Process) -> None:
+        self._store = store
+        self._wire = wire
+        self._process = process
+        self._heard = False
+
+    def skew_ms(self) -> int | None:
+        """By a Date header of whole seconds: less than a second off looks like none; nothing before an answer."""
+        if not self._heard:
+            return None
+        error = self._process.clock_error
+        return 0 if abs(error) < 1_000 else error - 1_000 if error > 0 else error + 1_000
+
+    def claim(self, batch_id: Any, claims: Sequence[Any]) -> list[ClaimOutcome]:
+        """Claims go one by one; each may stay unanswered."""
+        return [self._claim_one(batch_id, claim) for claim in claims]
+
+    def _claim_one(self, batch_id: Any, claim: Any) -> ClaimOutcome:
+        try:
+            (outcome,) = self._wire.call("claim", lambda: self._store.claim(batch_id, [claim]))
+        except NoAnswer:
+            return ClaimOutcome.UNANSWERED
+        return outcome  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            answer = self._wire.call(name, lambda: method(*args, **kwargs))
+            self._heard = True
+            return answer
+
+        return call
+
+
+class WiredQueue:
+    """A `RunQueue` or `TickQueue` behind a wire: silence counts as not sent, so that a copy is sent and none is lost."""
+
+    def __init__(self, put: Callable[[Any], None], wire: Wire, weather: Weather) -> None:
+        self._put = put
+        self._wire = wire
+        self._weather = weather
+
+    def send(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """In requests of ten; each entry may be refused alone."""
+        unsent: list[Any] = []
+        for start in range(0, len(messages), 10):
+            entries = messages[start : start + 10]
+            refused = [entry for entry in entries if self._weather.strikes("refused_message")]
+            accepted = [entry for entry in entries if entry not in refused]
+            try:
+                self._wire.call("send", lambda entries=accepted: [self._put(entry) for entry in entries])  # type: ignore[misc]
+            except NoAnswer:
+                unsent += entries
+            else:
+                unsent += refused
+        return unsent

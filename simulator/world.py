@@ -1,0 +1,172 @@
+"""The world: the production services on memory adapters, AWS around them, callers in front, faults everywhere."""
+
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Final
+
+from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
+from cronfleet.domain.run import RunMessage
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.queues import Tick
+from cronfleet.services.access import Caller
+from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.runs import Runs
+from cronfleet.services.schedules import Schedules
+from cronfleet.services.sweeper import Sweeper
+from cronfleet.services.ticker import Ticker
+from cronfleet.services.worker import Worker
+from simulator import population
+from simulator.cloud import Functions, LaggingIndex, Queue
+from simulator.faults import MINUTE, Faults
+from simulator.history import History, Notes, Request
+from simulator.jobs import Jobs
+from simulator.loop import Loop, Process
+from simulator.watched import WatchedRuns
+from simulator.wire import Weather, Wire, WiredQueue, WiredStore
+
+START: Final = 1_796_040_000_000
+"""2026-11-30T12:00:00Z: when every world begins."""
+
+SHARDS: Final = 2
+REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed)
+
+
+class _TrueTime:
+    """The store's clock."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+
+    def now(self) -> int:
+        return self._loop.now
+
+
+class Ids:
+    """Unique, ordered, and the same for the same seed."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def unique(self) -> str:
+        return f"{next(self._numbers):026d}"
+
+
+class World:
+    """One seed's world, from its beginning to whenever it is stopped."""
+
+    def __init__(self, seed: int, faults: Faults, tenant_limit: int) -> None:
+        self.seed = seed
+        self.loop = Loop(START)
+        self.history = History()
+        self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
+        self.rng = random.Random(f"{seed}/world")
+        self.functions = Functions(self.loop, self.weather)
+        self.store = MemoryJobStore(_TrueTime(self.loop), LaggingIndex(self.loop, self.weather))
+        self.rows = WatchedRuns(self.loop, self.history)
+        self.store.state.runs = self.rows
+        self.receipts = MemoryReceipts(self.store)
+        self.failing = self.rng.choice([0.0, 0.05, 0.3])
+        self._tenant_limit = tenant_limit
+        self._ids = Ids()
+        self._notes = Notes(self.history)
+        self._requests = count(1)
+        self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * SHARDS)
+        self.runs = self._queue(
+            "worker", self._work, visibility_seconds=5_400, concurrency=self.rng.choice([20, 50, 200])
+        )
+        self._each_minute()
+
+    def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: int) -> Queue[Any]:
+        return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)
+
+    # --- the product's functions, each on the ports that this invocation sees --------------------------------
+
+    def _store(self, process: Process) -> Any:
+        return WiredStore(self.store, Wire(self.weather, process), process)
+
+    def _run_queue(self, process: Process) -> Any:
+        put = lambda entry: self.runs.put(entry.message, entry.delay_seconds)  # noqa: E731 - one line is clearer
+        return WiredQueue(put, Wire(self.weather, process), self.weather)
+
+    def _dispatcher(self, process: Process) -> Dispatcher:
+        return Dispatcher(
+            store=self._store(process),
+            run_queue=self._run_queue(process),
+            clock=process,
+            ids=self._ids,
+            telemetry=self._notes,
+            tenant_limit=self._tenant_limit,
+        )
+
+    def _dispatch(self, process: Process, tick: Tick) -> None:
+        self._dispatcher(process).tick(tick, process.now() + 45_000)
+
+    def _work(self, process: Process, message: RunMessage) -> None:
+        wire = Wire(self.weather, process)
+        jobs = Jobs(process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing)
+        Worker(
+            store=self._store(process),
+            run_queue=self._run_queue(process),
+            targets=jobs,
+            clock=process,
+            ids=self._ids,
+            telemetry=self._notes,
+        ).handle(message)
+
+    def _sweep(self, process: Process) -> None:
+        Sweeper(
+            store=self._store(process),
+            run_queue=self._run_queue(process),
+            dispatcher=self._dispatcher(process),
+            clock=process,
+            telemetry=self._notes,
+            shards=SHARDS,
+        ).sweep(process.now() + 100_000)
+
+    def _lay_ticks(self, process: Process) -> None:
+        put = lambda entry: self.ticks.put(*entry)  # noqa: E731 - one line is clearer
+        queue = WiredQueue(put, Wire(self.weather, process), self.weather)
+        Ticker(tick_queue=queue, clock=process, telemetry=self._notes, shards=SHARDS).tick()
+
+    # --- EventBridge Scheduler ---------------------------------------------------------------------------------
+
+    def _each_minute(self) -> None:
+        """Anywhere in its minute, sometimes twice, sometimes not at all."""
+        for kind, body in (("ticker", self._lay_ticks), ("sweeper", self._sweep)):
+            if self.weather.strikes("missed_minutes"):
+                continue
+            for _ in range(2 if self.weather.strikes("double_invocation") else 1):
+                delay = self.weather.rng.randint(0, 50_000)
+                self.loop.after(delay, lambda kind=kind, body=body: self.functions.invoke(kind, body))  # type: ignore[misc]
+        self.loop.after(MINUTE, self._each_minute)
+
+    # --- callers -----------------------------------------------------------------------------------------------
+
+    def ask(self, tenant: str, schedule_id: str, action: str, change: population.Change) -> None:
+        """A caller's request, as an invocation of the API; what it heard is noted."""
+        request = Request(f"request-{next(self._requests)}", tenant, schedule_id, action, self.loop.now)
+        self.history.requests.append(request)
+        caller = Caller(Tenant(tenant), "key", request.request_id)
+
+        def body(process: Process) -> Any:
+            store = self._store(process)
+            schedules = Schedules(store=store, clock=process, ids=self._ids, shards=SHARDS)
+            return change(schedules, Runs(store=store, clock=process, ids=self._ids), caller, schedule_id)
+
+        self.functions.invoke("api", body, lambda process: self._answered(request, process))
+
+    def _answered(self, request: Request, process: Process) -> None:
+        request.answered_at = self.loop.now
+        error = process.error
+        if error is None:
+            request.answer = "accepted"
+        elif isinstance(error, REFUSALS):
+            request.answer = "refused"
+        else:
+            request.answer = "unknown"
+            if isinstance(error, Exception) and not isinstance(error, CronfleetError):
+                request.answer = f"unknown: {error!r}"
+        self.history.note(self.loop.now, request.request_id, request.answer)
