@@ -12,6 +12,9 @@ HOST_PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 py
 
 # `python -m venv`, but Ctrl-C ends it without a traceback.
 MAKE_VENV := import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); runpy.run_module("venv", run_name="__main__")
+# Tools take one of them, what runs the other.
+REQUIRE_ROOM := import shutil, sys; free = shutil.disk_usage(".").free / 1024**3; \
+	sys.exit(f"Cronfleet needs 2 GB on this disk, and {free:.1f} GB are free." if free < 2 else 0)
 
 INSTALLED := $(VENV)/.installed
 # Whatever was installed, it is of no use once the Python that it was made with has gone.
@@ -71,6 +74,7 @@ ifeq ($(HOST_PYTHON),)
 	@echo 'Cronfleet needs Python 3.11 or newer, and no python3 on the PATH is. Install one and run make again.' >&2
 	@exit 1
 endif
+	@test -e $(VENV) || $(HOST_PYTHON) -c '$(REQUIRE_ROOM)'
 	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
 	@# One that was interrupted may lack pip.
 	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(HOST_PYTHON) -c '$(MAKE_VENV)' --clear $(VENV) || { rm -rf $(VENV); \
