@@ -43,7 +43,7 @@ class Report:
 
 
 def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS) -> Report:
-    """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed gives the same report."""
+    """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report."""
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
     calm_at = START + stormy

@@ -137,7 +137,7 @@ class WiredStore:
 
 
 class WiredQueue:
-    """A `RunQueue` or `TickQueue` behind a wire: silence counts as not sent, so that a copy is sent and none is lost."""
+    """A `RunQueue` or `TickQueue` behind a wire: silence counts as not sent, so a copy is sent and none is lost."""
 
     def __init__(self, put: Callable[[Any], None], wire: Wire, weather: Weather) -> None:
         self._put = put

@@ -7,6 +7,7 @@ epochs from the audit log, leases and fences from the writes of rows.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from simulator.checkers.ledger import check_ledger
@@ -39,7 +40,7 @@ def check_leases(world: World, _spans: Spans) -> Iterator[Violation]:
     for call in world.history.calls:
         by_run[call.run_id].append(call)
     for run_id, calls in by_run.items():
-        for before, after in zip(calls, calls[1:], strict=False):
+        for before, after in pairwise(calls):
             ended = before.ended_at if before.ended_at is not None else before.lease_until
             if after.began_at < min(ended, before.lease_until):
                 yield Violation(after.began_at, "two live leases", f"{run_id}: {before} and {after}")
@@ -162,7 +163,7 @@ def check_settled(world: World, spans: Spans) -> Iterator[Violation]:
 def check_recovery(world: World, spans: Spans) -> Iterator[Violation]:
     """Once calm, a run whose worker died is taken over within its lease and the sweeper's minute."""
     for key, row in world.rows.items():
-        for before, after in zip(row.attempts, row.attempts[1:], strict=False):
+        for before, after in pairwise(row.attempts):
             if before.outcome is None or before.outcome.value != "lost":
                 continue
             lease_until = world.rows.lease_until(key.run_id, before.fence)
