@@ -99,7 +99,7 @@ def test_no_fire_is_missing_and_none_is_there_twice_after_front_and_functions_we
     with running_stack(state) as stack:
         api = Caller(stack)
         ends_at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=20)
-        api.put(
+        registered = api.put(
             "under-fire",
             trigger={"every": "1s"},
             target={"handler": "demo.heartbeat"},
@@ -113,6 +113,7 @@ def test_no_fire_is_missing_and_none_is_there_twice_after_front_and_functions_we
             api.wait_for_runs("under-fire", lambda rows, had=had: len(rows) > had or not _is_active(api, "under-fire"))
         # A message that died with its function before its run had a row is sent again after five minutes.
         rows = api.wait_for_runs("under-fire", _is_whole, seconds=RESEND_SECONDS)
+    assert rows[-1]["nominal_at"] == registered["next_fire_at"]
     assert all(attempt["fence"] == number for row in rows for number, attempt in enumerate(row["attempts"], start=1))
 
 
@@ -135,7 +136,7 @@ def _is_whole(rows) -> bool:
     seconds = sorted(second for row in rows for second in _seconds_of(row))
     assert len(seconds) == len(set(seconds)), rows
     ended = all(row["status"] not in {"queued", "running", "waiting"} for row in rows)
-    return ended and seconds == list(range(seconds[0], seconds[-1] + 1))
+    return bool(rows) and ended and seconds == list(range(seconds[0], seconds[-1] + 1))
 
 
 def _seconds_of(row) -> range:
