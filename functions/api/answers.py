@@ -8,7 +8,10 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status
 
-Time = Annotated[str, Field(description="RFC 3339, UTC.", examples=["2026-12-01T02:00:00Z"])]
+Time = Annotated[
+    str,
+    Field(description="RFC 3339, UTC.", examples=["2026-12-01T02:00:00Z"], json_schema_extra={"format": "date-time"}),
+]
 
 
 class Answered(BaseModel):
@@ -20,90 +23,98 @@ class Answered(BaseModel):
 class ReasonAnswer(Answered):
     """Why something did not simply run."""
 
-    code: Code
-    text: str
-    detail: dict[str, str | int]
+    code: Code = Field(description="Its type; docs/reasons.md is the table.")
+    text: str = Field(description="A sentence for people.")
+    detail: dict[str, str | int] = Field(description="For machines, by code.")
 
 
 class PausedAnswer(Answered):
     """Who paused a schedule, and until when."""
 
-    by: Annotated[str, Field(description="The id of the API key.")]
-    reason: str
-    at: Time
-    until: Time | None
+    by: str = Field(description="The id of the API key.")
+    reason: str = Field(description="As it was given.")
+    at: Time = Field(description="When it was paused.")
+    until: Time | None = Field(description="When it resumes by itself; null: never.")
 
 
 class ScheduleAnswer(Answered):
     """A schedule, with every default spelled out, and where it stands."""
 
-    id: str
-    description: str
-    owner: str
-    trigger: dict[str, str]
-    target: dict[str, str]
-    payload: Any
-    policies: dict[str, Any]
-    labels: dict[str, str]
-    start_at: Time | None
-    end_at: Time | None
-    status: Status
-    version: int
-    next_fire_at: Annotated[Time | None, Field(description="The calendar's next time, while it is active.")]
-    next_due_at: Annotated[Time | None, Field(description="The same after jitter or deferral.")]
-    paused: PausedAnswer | None
-    parked: ReasonAnswer | None
-    deferred: ReasonAnswer | None
-    created_at: Time
-    updated_at: Time
+    id: str = Field(description="Its name, one of its own within the tenant.", examples=["billing-nightly"])
+    description: str = Field(description="What it is for, as its owner wrote it.")
+    owner: str = Field(description="Who answers for it.", examples=["billing-team"])
+    trigger: dict[str, str] = Field(
+        description="`cron` and `timezone`, `every` and `anchor`, or `at` (and `timezone`).",
+        examples=[{"cron": "0 2 * * *", "timezone": "Asia/Kolkata"}],
+    )
+    target: dict[str, str] = Field(
+        description="`handler`, `url` (and `secret`, a name), or `lambda`.", examples=[{"handler": "billing.nightly"}]
+    )
+    payload: Any = Field(description="What the target is given.")
+    policies: dict[str, Any] = Field(description="As in the request, every default spelled out.")
+    labels: dict[str, str] = Field(description="To find and freeze schedules by.", examples=[{"team": "billing"}])
+    start_at: Time | None = Field(description="Nothing fires before; null: no bound.")
+    end_at: Time | None = Field(description="Nothing fires after; null: no bound.")
+    status: Status = Field(description="Where it stands; docs/states.md has the moves.")
+    version: int = Field(description="The number of its definition; rises with each change.")
+    next_fire_at: Time | None = Field(description="The calendar's next time, while it is active.")
+    next_due_at: Time | None = Field(description="The same after jitter or deferral.")
+    paused: PausedAnswer | None = Field(description="Set while it is paused.")
+    parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
+    deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
+    created_at: Time = Field(description="When this life of the id began.")
+    updated_at: Time = Field(description="When it was last changed; not when it last fired.")
 
 
 class SchedulesAnswer(Answered):
     """A page of schedules, by id."""
 
-    schedules: list[ScheduleAnswer]
-    cursor: Annotated[str | None, Field(description="For the next page; null on the last.")]
+    schedules: list[ScheduleAnswer] = Field(description="By id; may be fewer than `limit` before the last page.")
+    cursor: str | None = Field(description="For the next page; null on the last.")
 
 
 class AttemptAnswer(Answered):
     """One try of a run."""
 
-    number: int
-    fence: int
-    started_at: Time
-    finished_at: Time | None
-    outcome: Outcome | None
-    error: str | None
+    number: int = Field(description="1 for the first.")
+    fence: int = Field(description="Rises with each attempt; what an earlier one still writes is refused.")
+    started_at: Time = Field(description="By the worker's clock.")
+    finished_at: Time | None = Field(description="Null while it goes on.")
+    outcome: Outcome | None = Field(description="Null while it goes on.")
+    error: str | None = Field(description="What the target or the worker said, if it failed.")
 
 
 class RunAnswer(Answered):
     """A row of the ledger: a run, a skip, or a range in which nothing fired."""
 
-    run_id: str
-    schedule_id: str
-    cause: Annotated[str, Field(description="`schedule`, or `manual-` and an id.")]
-    nominal_at: Time
-    until_nominal_at: Annotated[Time | None, Field(description="Of a range: its last nominal time.")]
-    due_at: Time
-    claimed_at: Time | None
-    started_at: Time | None
-    finished_at: Time | None
-    lag_seconds: Annotated[float | None, Field(description="started_at minus due_at.")]
-    status: RunStatus
-    version: int
-    retry_at: Time | None
-    resent_at: Annotated[
-        Time | None, Field(description="When the message that started it was sent again, the first being lost or late.")
-    ]
-    reason: ReasonAnswer | None
-    attempts: list[AttemptAnswer]
+    run_id: str = Field(
+        description="Its id, and the idempotency key that its target gets.",
+        examples=["acme~billing-nightly~1~20261201T203000Z~schedule"],
+    )
+    schedule_id: str = Field(description="The schedule that it belongs to.")
+    cause: str = Field(description="`schedule`, or `manual-` and an id.")
+    nominal_at: Time = Field(description="The time that the trigger named; of a range, its first.")
+    until_nominal_at: Time | None = Field(description="Of a range: its last nominal time.")
+    due_at: Time = Field(description="nominal_at after jitter or deferral.")
+    claimed_at: Time | None = Field(description="When a dispatcher took it on.")
+    started_at: Time | None = Field(description="When its first attempt started.")
+    finished_at: Time | None = Field(description="When it came to its end.")
+    lag_seconds: float | None = Field(description="started_at minus due_at.")
+    status: RunStatus = Field(description="docs/states.md has the moves.")
+    version: int = Field(description="The version of the schedule that it runs; 0: of none.")
+    retry_at: Time | None = Field(description="When the next attempt is due, while it waits for that.")
+    resent_at: Time | None = Field(
+        description="When the message that started it was sent again, the first being lost or late."
+    )
+    reason: ReasonAnswer | None = Field(description="Why it did not simply run, if so.")
+    attempts: list[AttemptAnswer] = Field(description="Oldest first.")
 
 
 class RunsAnswer(Answered):
     """A page of a schedule's history, newest first."""
 
-    runs: list[RunAnswer]
-    cursor: Annotated[str | None, Field(description="For the next page; null on the last.")]
+    runs: list[RunAnswer] = Field(description="Runs, skips and ranges.")
+    cursor: str | None = Field(description="For the next page; null on the last.")
 
 
 class ExplanationAnswer(Answered):
@@ -131,58 +142,67 @@ class ExplanationAnswer(Answered):
 class ExplainAnswer(ExplanationAnswer):
     """Why a schedule ran at a time, or did not."""
 
-    schedule_id: str
+    schedule_id: str = Field(description="The schedule that was asked about.")
 
 
 class LedgerAnswer(Answered):
     """What became of every fire of a stretch of time, oldest first; each fire is in exactly one entry."""
 
-    entries: list[ExplanationAnswer]
+    entries: list[ExplanationAnswer] = Field(description="Without gap or overlap.")
     cursor: Annotated[str | None, Field(description="For the next page; null on the last.")]
 
 
 class FireAnswer(Answered):
     """A fire: the calendar's time, and the schedule's own after jitter."""
 
-    nominal_at: Time
-    due_at: Time
+    nominal_at: Time = Field(description="The time that the trigger names.")
+    due_at: Time = Field(description="The same after jitter.")
 
 
 class FiresAnswer(Answered):
     """Fires of a schedule, oldest first."""
 
-    fires: list[FireAnswer]
+    fires: list[FireAnswer] = Field(description="At most `limit`.")
 
 
 class PreviewAnswer(Answered):
     """Nominal times of a trigger, oldest first."""
 
-    fires: list[Time]
+    fires: list[Time] = Field(description="At most `limit`.")
 
 
 class HealthAnswer(Answered):
     """What the API says about itself."""
 
-    status: Literal["ok", "degraded"]
-    version: str
-    tzdata: Annotated[str, Field(description="The IANA release that times are worked out with.")]
-    store: Literal["ok", "silent"]
-    time: Time
+    status: Literal["ok", "degraded"] = Field(description="`degraded` comes with a 503.")
+    version: str = Field(description="Of the code that answers.")
+    tzdata: str = Field(description="The IANA release that times are worked out with.", examples=["2026f"])
+    store: Literal["ok", "silent"] = Field(description="Whether the job store answers.")
+    time: Time = Field(description="By the clock of the API.")
 
 
 class FieldAnswer(Answered):
     """One field of a request and what is wrong with it."""
 
-    field: str
-    reason: str
+    field: str = Field(description="Its dotted path, or the name of a parameter or header.", examples=["trigger.cron"])
+    reason: str = Field(
+        description="What is wrong, and what to write instead.",
+        examples=["`0 25 * * *`: hour `25` (character 3) is not in 0–23; did you mean `25 0 * * *`?"],
+    )
 
 
 class ProblemAnswer(Answered):
     """A refusal, as RFC 9457 has it."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    errors: list[FieldAnswer] = Field(default_factory=list)
+    type: str = Field(description="Names the kind of refusal.", examples=["urn:cronfleet:problem:invalid"])
+    title: str = Field(description="The kind in words.", examples=["The request cannot be used as it is"])
+    status: int = Field(description="The HTTP status again.", examples=[400])
+    detail: str = Field(description="All of `errors` in one sentence.")
+    instance: str = Field(description="The path that was asked for.", examples=["/v1/schedules"])
+    errors: list[FieldAnswer] = Field(default_factory=list, description="Each part that is wrong; fifty at most.")
+
+
+class GatewayAnswer(BaseModel):
+    """What the gateway says by itself, before the API sees the request."""
+
+    message: str = Field(description="A word.", examples=["Forbidden"])

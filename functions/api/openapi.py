@@ -4,8 +4,10 @@
 """
 
 import functools
+import inspect
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,20 +17,32 @@ from pydantic import TypeAdapter
 
 from cronfleet.version import VERSION
 
-from .answers import ProblemAnswer
+from .answers import GatewayAnswer, ProblemAnswer
 from .app import app
 from .problems import PROBLEM_JSON
 from .reading import JSON, MERGE_PATCH
+from .schemas import ScheduleBody
 
 DESCRIPTION: Final = """\
 Schedules that fire on time, and the history of every fire.
 
 Every refusal is a problem of RFC 9457 (`application/problem+json`) that names each field in `errors`. What the gateway
-itself refuses has the gateway's own form, `{"message": …}`: 401 without a key, 403 for a key that is not valid, 429
-for too many requests.
+itself refuses has the gateway's own form, `{"message": …}`: 401 without a key, 403 for a key that is not valid, 404 for
+a path that is none of its routes, 429 for too many requests.
 
-Lists come in pages: pass the `cursor` of one to get the next. A POST may carry an `Idempotency-Key`: for 24 hours the
-same request under the same key gets the same answer and is done once; a different one is refused with 422."""
+Times are RFC 3339. Lists come in pages: pass the `cursor` of one to get the next. A POST may carry an
+`Idempotency-Key`: for 24 hours the same request under the same key gets the same answer and is done once; a different
+one is refused with 422. A schedule's `ETag` moves with every change of it: sent back in `If-Match`, it lets a change
+through only while the schedule is the one that you have seen (else 412)."""
+
+TAGS: Final = {
+    "schedules": "Register, read, change, pause, resume and delete; see when one fires.",
+    "runs": "Run now, read the history, cancel.",
+    "ledger": "Why a schedule ran at a time, or did not.",
+    "preview": "When a trigger would fire.",
+    "health": "Whether all is well.",
+}
+"""The parts of the API, in the order in which the document shows them: the modules of its routes."""
 
 _REFUSALS: Final = {
     "400": "The request cannot be used as it is; `errors` names each field.",
@@ -42,6 +56,23 @@ _REFUSALS: Final = {
 }
 
 
+_BOUNDS: Final = {"ge": "minimum", "le": "maximum"}
+
+_GATEWAY: Final = {
+    "401": "There is no Authorization header.",
+    "403": "The key is not valid.",
+    "429": "Too many requests at a time.",
+}
+
+_HEADERS: Final = (
+    ("200", "ETag", "ScheduleAnswer", "For If-Match."),
+    ("201", "ETag", "ScheduleAnswer", "For If-Match."),
+    ("201", "Location", "Answer", "Where the new thing is."),
+    ("503", "Retry-After", "ProblemAnswer", "Seconds."),
+)
+"""Status, header, the schema that it comes with, and what it says."""
+
+
 @functools.cache
 def document() -> str:
     """The OpenAPI 3.1 document as JSON text."""
@@ -52,42 +83,122 @@ def document() -> str:
         security_schemes={"key": HTTPBearer(description="An API key: cf_<id>_<secret>")},
         security=[{"key": []}],
     )
-    spec: dict[str, Any] = json.loads(made)
-    schemas = spec["components"]["schemas"]
-    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
-        schemas.pop(name, None)
-    problem = TypeAdapter(ProblemAnswer).json_schema(ref_template="#/components/schemas/{model}")
-    schemas.update(problem.pop("$defs"))
-    schemas["ProblemAnswer"] = problem
+    spec: dict[str, Any] = _whole_numbers(json.loads(made))
+    _finish_schemas(spec["components"]["schemas"])
     for path, operations in spec["paths"].items():
         for method, operation in operations.items():
             _finish(method, path, operation)
+    spec["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
+    spec["paths"] = dict(sorted(spec["paths"].items(), key=_place))
     return json.dumps(spec, indent=2, ensure_ascii=False) + "\n"
 
 
+def _whole_numbers(value: Any) -> Any:
+    """`value` with `64` where the resolver writes `64.0`."""
+    match value:
+        case dict():
+            return {name: _whole_numbers(inner) for name, inner in value.items()}
+        case list():
+            return [_whole_numbers(inner) for inner in value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
+
+
+def _finish_schemas(schemas: dict[str, Any]) -> None:
+    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
+        schemas.pop(name, None)
+    for model in (ProblemAnswer, GatewayAnswer):
+        made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(made.pop("$defs", {}))
+        schemas[model.__name__] = made
+
+
+def _place(item: tuple[str, dict[str, Any]]) -> tuple[int, int]:
+    """Where a path stands: by its part of the API, the shorter first."""
+    path, operations = item
+    (tag,) = next(iter(operations.values()))["tags"]
+    return list(TAGS).index(tag), path.count("/")
+
+
 def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
-    """What the resolver cannot know: which refusals an operation has, and the media type of a merge patch."""
+    """What the resolver cannot know: what an operation says of itself, its refusals, the form of a merge patch."""
+    function = _functions()[method.upper(), path]
+    tag = function.__module__.rpartition(".")[2]
+    operation |= {
+        "operationId": f"{tag}_{function.__name__}",
+        "tags": [tag],
+        "description": inspect.getdoc(function) or "",
+    }
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _of_parameter(parameter["schema"])
+    _finish_answers(method, path, operation)
+    if method == "patch":
+        operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: _patch(), JSON: _patch()}}
+
+
+def _of_parameter(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without null, since a parameter is there or not; bounds by their names in JSON Schema."""
+    made = {_BOUNDS.get(name, name): value for name, value in schema.items() if name != "anyOf"}
+    return made | next((kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}), {})
+
+
+@functools.cache
+def _functions() -> Mapping[tuple[str, str], Any]:
+    """The function behind each operation, by its method and path."""
+    routes = [*app._static_routes, *app._dynamic_routes]  # noqa: SLF001 - it tells its routes nowhere else
+    return {(route.method, route.openapi_path): route.func for route in routes}
+
+
+def _patch() -> dict[str, Any]:
+    fields = dict.fromkeys(ScheduleBody.model_fields, True)
+    return {
+        "schema": {
+            "type": "object",
+            "properties": fields,
+            "additionalProperties": False,
+            "description": "Any fields of ScheduleBody, at any depth; null takes one back to its default.",
+            "examples": [{"trigger": {"cron": "30 2 * * *"}, "labels": {"team": None}}],
+        }
+    }
+
+
+def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
+    if "200" in responses:
+        responses["200"]["description"] = "Here it is." if method == "get" else "It is done."
+    if "201" in responses:
+        responses["201"]["description"] = "It is new."
+    if method == "put":
+        responses["201"] = {**responses["200"], "description": "It is new."}
+    if method == "delete":
+        responses["204"] = {"description": "It is deleted."}
     for status in _refusals(method, path, operation):
         content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}}
         responses[status] = {"description": _REFUSALS[status], "content": content}
-    if method == "put":
-        responses["201"] = {**responses["200"], "description": "It is new."}
     if path == "/v1/health":
         responses["503"] = {**responses["200"], "description": "The job store does not answer."}
-    if method == "delete":
-        responses["204"] = {"description": "It is deleted."}
-    if method == "patch":
-        body = {"schema": {"type": "object", "description": "Any fields of a schedule; null takes one back."}}
-        operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: body, JSON: body}}
+    for status, text in _GATEWAY.items():
+        content = {JSON: {"schema": {"$ref": "#/components/schemas/GatewayAnswer"}}}
+        responses[status] = {"description": text, "content": content}
+    _name_headers(responses)
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _name_headers(responses: dict[str, Any]) -> None:
+    for status, name, schema, text in _HEADERS:
+        response = responses.get(status, {})
+        if f'{schema}"' in json.dumps(response.get("content")):
+            response.setdefault("headers", {})[name] = {"description": text, "schema": {"type": "string"}}
 
 
 def _refusals(method: str, path: str, operation: dict[str, Any]) -> list[str]:
     if path == "/v1/health":
-        return []
+        return ["400"]
     found = ["400", "503"]
-    if "{" in path and method != "put":
+    if "{" in path:
         found.append("404")
     if method in ("post", "put", "patch"):
         found += ["413", "415"]
@@ -106,7 +217,12 @@ def swagger_page() -> str:
     script = (folder / "swagger-ui-bundle.min.js").read_text(encoding="utf-8")
     style = (folder / "swagger-ui.min.css").read_text(encoding="utf-8")
     # `</` could end the script element that the document stands in.
-    return swagger_ui.generate_swagger_html(document().replace("</", "<\\/"), script, style, "", None, True)
+    page = swagger_ui.generate_swagger_html(document().replace("</", "<\\/"), script, style, "", None, True)
+    # The page links to itself in another format, which is not served; the document stands beside it.
+    linked = page.replace(
+        'currentUrl.pathname + "?format=json"', 'currentUrl.pathname.replace(/docs$/, "openapi.json")'
+    )
+    return linked.replace("<title>Swagger UI</title>", "<title>Cronfleet API</title>")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def _whole_number(value: Any) -> Any:
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
 RunId = Annotated[str, Path(max_length=256, description="A run's id, as the history shows it.")]
 PageLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_PAGE, description="Entries of a page.")]
-FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_FIRES)]
+FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_FIRES, description="At most this many.")]
 Cursor = Annotated[
     str | None, Query(min_length=1, max_length=2_048, description="The `cursor` that the page before gave.")
 ]

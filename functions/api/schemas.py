@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, MAX_CATCH_UP
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
@@ -23,8 +24,37 @@ ID: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 TEXT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 """Text of any script; of the control characters only tabs and line breaks, since people read it in terminals."""
 
+EXAMPLE: Final[JsonDict] = {
+    "id": "billing-nightly",
+    "owner": "billing-team",
+    "trigger": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+    "target": {"handler": "billing.nightly"},
+    "payload": {"accounts": ["mumbai", "pune"]},
+    "policies": {"misfire": {"policy": "fire_once", "grace_seconds": 300}, "overlap": "skip", "jitter_seconds": 60},
+    "labels": {"team": "billing"},
+}
+
+
+def _left_out(schema: JsonDict) -> None:
+    """Empty is how we note that it was left out; whoever writes it is refused, so the document must not offer it."""
+    schema.pop("default", None)
+
+
 Reason = Annotated[str, Field(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
-Moment = Annotated[str, Field(max_length=64, description="RFC 3339, such as 2026-12-01T02:00:00+05:30.")]
+Moment = Annotated[
+    str,
+    Field(
+        max_length=64,
+        description="RFC 3339, such as 2026-12-01T02:00:00+05:30.",
+        examples=["2030-12-01T02:00:00+05:30"],
+        json_schema_extra={"format": "date-time"},
+    ),
+]
+
+
+def _shown(*examples: JsonDict, **more: Any) -> ConfigDict:
+    """A model's configuration, with `examples` and `more` for its schema in the document."""
+    return ConfigDict(json_schema_extra={"examples": list(examples), **more})
 
 
 class Strict(BaseModel):
@@ -36,109 +66,209 @@ class Strict(BaseModel):
 class TriggerBody(Strict):
     """Exactly one of `cron` (with `timezone`), `every` and `at`."""
 
-    cron: Annotated[str, Field(max_length=256, examples=["0 2 * * *"], description="Five fields or a macro.")] = ""
-    timezone: Annotated[str, Field(max_length=64, examples=["Asia/Kolkata"], description="An IANA name.")] = ""
-    every: Annotated[str, Field(max_length=16, examples=["10s"], description="A number and s, m, h or d.")] = ""
-    anchor: Annotated[str, Field(max_length=64, description="Where `every` counts from; the registration.")] = ""
-    at: Annotated[str, Field(max_length=64, description="One instant, with an offset or a `timezone`.")] = ""
+    model_config = _shown(
+        {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+        {"every": "10s"},
+        {"at": "2030-12-01T02:00:00+05:30"},
+        oneOf=[{"required": ["cron", "timezone"]}, {"required": ["every"]}, {"required": ["at"]}],
+    )
+
+    cron: str = Field(
+        "",
+        max_length=256,
+        examples=["0 2 * * *"],
+        description="Minute, hour, day of month, month, day of week; or a macro such as `@daily`.",
+        json_schema_extra=_left_out,
+    )
+    timezone: str = Field(
+        "",
+        max_length=64,
+        examples=["Asia/Kolkata"],
+        description="An IANA name: the zone of `cron`, or of an `at` without an offset.",
+        json_schema_extra=_left_out,
+    )
+    every: str = Field(
+        "",
+        max_length=16,
+        examples=["10s"],
+        description="A whole number and s, m, h or d: from 1s to 366d.",
+        json_schema_extra=_left_out,
+    )
+    anchor: str = Field(
+        "",
+        max_length=64,
+        examples=["2026-12-01T00:00:00Z"],
+        description="A time, RFC 3339, from which `every` counts in both directions; left out: the registration.",
+        json_schema_extra=_left_out,
+    )
+    at: str = Field(
+        "",
+        max_length=64,
+        examples=["2030-12-01T02:00:00+05:30"],
+        description="One instant, RFC 3339; or a local time without an offset, in `timezone`.",
+        json_schema_extra=_left_out,
+    )
 
 
 class TargetBody(Strict):
     """Exactly one of `handler`, `url` and `lambda`."""
 
-    handler: Annotated[str, Field(max_length=128, examples=["billing.nightly"])] = ""
-    url: Annotated[str, Field(max_length=MAX_URL, examples=["https://example.com/hooks/billing"])] = ""
-    secret: Annotated[
-        str,
-        Field(
-            max_length=512,
-            examples=["cronfleet/acme/billing-hook"],
-            description="The name, in Secrets Manager, of the key that signs the webhook; never the key itself.",
-        ),
-    ] = ""
-    function: Annotated[str, Field(alias="lambda", max_length=170, examples=["cronfleet-target-billing"])] = ""
+    model_config = _shown(
+        {"handler": "billing.nightly"},
+        {"url": "https://example.com/hooks/billing", "secret": "cronfleet/acme/billing-hook"},
+        {"lambda": "cronfleet-target-billing"},
+        oneOf=[{"required": ["handler"]}, {"required": ["url"]}, {"required": ["lambda"]}],
+    )
+
+    handler: str = Field(
+        "",
+        max_length=128,
+        examples=["billing.nightly"],
+        description="A Python function of the worker, by the name that it is registered under.",
+        json_schema_extra=_left_out,
+    )
+    url: str = Field(
+        "",
+        max_length=MAX_URL,
+        examples=["https://example.com/hooks/billing"],
+        description="Where a webhook is sent: https, a public host, no password, no fragment.",
+        json_schema_extra=_left_out,
+    )
+    secret: str = Field(
+        "",
+        max_length=512,
+        examples=["cronfleet/acme/billing-hook"],
+        description="The name, in Secrets Manager, of the key that signs the webhook; never the key itself.",
+        json_schema_extra=_left_out,
+    )
+    function: str = Field(
+        "",
+        alias="lambda",
+        max_length=170,
+        examples=["cronfleet-target-billing"],
+        description="A Lambda function named cronfleet-target-…, or its ARN; a version or alias may follow.",
+        json_schema_extra=_left_out,
+    )
 
 
 class MisfireBody(Strict):
     """What happens to fires that could not start within the grace window."""
 
-    policy: Literal["skip", "fire_once", "catch_up"] = "fire_once"
-    max: Annotated[int, Field(ge=1, le=MAX_CATCH_UP, description="For `catch_up`: the newest this many.")] = 1
-    grace_seconds: Annotated[int, Field(ge=1, le=MAX_GRACE_SECONDS)] = DEFAULT_GRACE_SECONDS
+    policy: Literal["skip", "fire_once", "catch_up"] = Field(
+        "fire_once", description="None of them runs; the newest; the newest `max`."
+    )
+    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description="For `catch_up`, which needs it: the newest this many.")
+    grace_seconds: int = Field(
+        DEFAULT_GRACE_SECONDS, ge=1, le=MAX_GRACE_SECONDS, description="How late a fire may start and still be on time."
+    )
 
 
 class BackoffBody(Strict):
     """How long a failed run waits for its next attempt."""
 
-    kind: Literal["exponential", "fixed"] = "exponential"
-    base_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] = 10
-    max_seconds: Annotated[int, Field(ge=1, le=MAX_BACKOFF_SECONDS)] = 3600
+    kind: Literal["exponential", "fixed"] = Field(
+        "exponential", description="Doubled with each attempt, and drawn from zero up to that; or always the same."
+    )
+    base_seconds: int = Field(10, ge=1, le=MAX_BACKOFF_SECONDS, description="The first wait.")
+    max_seconds: int = Field(
+        3600, ge=1, le=MAX_BACKOFF_SECONDS, description="The longest wait; not less than base_seconds."
+    )
 
 
 class RetryBody(Strict):
     """How often a failed run is tried in all."""
 
-    max_attempts: Annotated[int, Field(ge=1, le=MAX_ATTEMPTS)] = 3
-    backoff: BackoffBody = Field(default_factory=BackoffBody)
+    max_attempts: int = Field(3, ge=1, le=MAX_ATTEMPTS, description="The first one counts: 1 means no retry.")
+    backoff: BackoffBody = Field(default_factory=BackoffBody, description="The waits between attempts.")
 
 
 class PoliciesBody(Strict):
     """How a schedule behaves when things are late, overlap or fail."""
 
-    misfire: MisfireBody = Field(default_factory=MisfireBody)
-    overlap: Literal["allow", "skip"] = "allow"
-    jitter_seconds: Annotated[int, Field(ge=0, le=MAX_JITTER_SECONDS)] = 0
-    retry: RetryBody = Field(default_factory=RetryBody)
-    timeout_seconds: Annotated[int, Field(ge=1, le=MAX_TIMEOUT_SECONDS)] = DEFAULT_TIMEOUT_SECONDS
+    misfire: MisfireBody = Field(default_factory=MisfireBody, description="What becomes of fires that are late.")
+    overlap: Literal["allow", "skip"] = Field(
+        "allow", description="Whether a fire runs while an earlier run is still going."
+    )
+    jitter_seconds: int = Field(
+        0, ge=0, le=MAX_JITTER_SECONDS, description="Each fire is put off by up to this, always by the same."
+    )
+    retry: RetryBody = Field(default_factory=RetryBody, description="What happens when a run fails.")
+    timeout_seconds: int = Field(
+        DEFAULT_TIMEOUT_SECONDS, ge=1, le=MAX_TIMEOUT_SECONDS, description="An attempt that takes longer is stopped."
+    )
 
 
 class ScheduleBody(Strict):
     """A schedule as its caller writes it."""
 
-    id: Annotated[str | None, Field(pattern=ID, description=f"{ID_IN_WORDS}.")] = None
-    description: Annotated[str, Field(max_length=2_000, pattern=TEXT)] = ""
-    owner: Annotated[str, Field(max_length=128)] = ""
-    trigger: TriggerBody
-    target: TargetBody
-    payload: Annotated[Any, Field(description="Any JSON, up to 32 KB; the target gets it.")] = None
-    policies: PoliciesBody = Field(default_factory=PoliciesBody)
-    labels: Annotated[dict[str, str], Field(max_length=MAX_LABELS)] = Field(default_factory=dict)
-    start_at: Moment | None = None
-    end_at: Moment | None = None
+    model_config = _shown(EXAMPLE)
+
+    id: str | None = Field(
+        None,
+        pattern=ID,
+        examples=["billing-nightly"],
+        description=f"{ID_IN_WORDS}. Left out: one is made up, or it is that of the path.",
+    )
+    description: str = Field("", max_length=2_000, pattern=TEXT, description="What it is for; may have line breaks.")
+    owner: str = Field("", max_length=128, description="Who answers for it; printable.", examples=["billing-team"])
+    trigger: TriggerBody = Field(description="When it fires.")
+    target: TargetBody = Field(description="What it calls.")
+    payload: Any = Field(None, description="Any JSON, up to 32 KB; the target gets it.")
+    policies: PoliciesBody = Field(default_factory=PoliciesBody, description="What is left out has its default.")
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        max_length=MAX_LABELS,
+        description="Names of 1 to 63 letters, digits, `.`, `-`, `_`, `/`; printable values of up to 128 characters.",
+        examples=[{"team": "billing"}],
+    )
+    start_at: Moment | None = Field(None, description="RFC 3339; nothing fires before.")
+    end_at: Moment | None = Field(None, description="RFC 3339; nothing fires after. Later than start_at.")
 
 
 class PauseBody(Strict):
     """Why a schedule is paused, and until when."""
 
-    reason: Annotated[
-        str, Field(min_length=1, max_length=300, pattern=TEXT, description="Kept with the schedule and its history.")
-    ]
-    until: Annotated[Moment | None, Field(description="When it resumes by itself; left out: never.")] = None
+    model_config = _shown({"reason": "month end", "until": "2030-12-01T08:00:00+05:30"})
+
+    reason: str = Field(
+        min_length=1, max_length=300, pattern=TEXT, description="Kept with the schedule and its history."
+    )
+    until: Moment | None = Field(None, description="RFC 3339; when it resumes by itself. Left out: never.")
 
 
 class MissedBody(Strict):
     """Which of the fires that a pause held back still run."""
 
-    policy: Literal["skip", "fire_once", "catch_up"]
-    max: Annotated[int, Field(ge=1, le=MAX_CATCH_UP, description="For `catch_up`: the newest this many.")] = 1
+    policy: Literal["skip", "fire_once", "catch_up"] = Field(description="None; the newest; the newest `max`.")
+    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description="For `catch_up`, which needs it: the newest this many.")
 
 
 class ResumeBody(Strict):
     """What becomes of the fires missed while paused: without `missed`, they are skipped."""
 
-    missed: MissedBody | None = None
+    model_config = _shown({"missed": {"policy": "catch_up", "max": 3}, "reason": "month end is over"})
+
+    missed: MissedBody | None = Field(None, description="Left out: none of them runs.")
     reason: Reason = ""
 
 
 class RunBody(Strict):
     """One run now."""
 
-    payload: Annotated[Any, Field(description="Instead of the schedule's; up to 32 KB.")] = None
+    model_config = _shown({"payload": {"accounts": ["mumbai"]}, "reason": "the invoice was wrong"})
+
+    payload: Any = Field(
+        None,
+        description="Instead of the schedule's, be it null; up to 32 KB. Left out: the schedule's.",
+        json_schema_extra=_left_out,
+    )
     reason: Reason = ""
 
 
 class CancelBody(Strict):
     """Why a run is cancelled."""
+
+    model_config = _shown({"reason": "no longer needed"})
 
     reason: Reason = ""
 
@@ -146,10 +276,19 @@ class CancelBody(Strict):
 class PreviewBody(Strict):
     """A trigger to look ahead with."""
 
-    trigger: TriggerBody
-    after: Annotated[Moment | None, Field(description="Fires strictly later than this; now, if left out.")] = None
-    until: Moment | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_FIRES)] = DEFAULT_FIRES
+    model_config = _shown(
+        {
+            "trigger": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+            "after": "2026-12-01T00:00:00Z",
+            "until": "2027-01-01T00:00:00Z",
+            "limit": 5,
+        }
+    )
+
+    trigger: TriggerBody = Field(description="As in a schedule.")
+    after: Moment | None = Field(None, description="RFC 3339; fires strictly later than this. Left out: now.")
+    until: Moment | None = Field(None, description="RFC 3339; fires up to and including this. Left out: no bound.")
+    limit: int = Field(DEFAULT_FIRES, ge=1, le=MAX_FIRES, description="At most this many.")
 
 
 @functools.cache

@@ -45,6 +45,44 @@ def test_every_operation_needs_a_key_and_shows_problems(document):
             assert operation["summary"]
 
 
+def test_every_operation_says_what_it_does_and_what_the_gateway_may_answer_instead(document):
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["description"], f"{method} {path}"
+            assert {"400", "401", "403", "429"} <= set(operation["responses"]), f"{method} {path}"
+            assert ("{" in path) <= ("404" in operation["responses"]), f"{method} {path}"
+
+
+def test_every_field_and_parameter_is_described(document):
+    for name, schema in document["components"]["schemas"].items():
+        assert schema.get("description"), name
+        for field, described in schema.get("properties", {}).items():
+            assert described.get("description"), f"{name}.{field}"
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                assert parameter.get("description"), f"{operation['operationId']} {parameter['name']}"
+
+
+def test_what_the_document_offers_as_an_example_is_accepted(document, monkeypatch):
+    """Swagger UI offered all kinds of triggers and targets at once, each empty: a 400 for whoever tried it out."""
+    api = api_on_memory(monkeypatch)
+    schemas = document["components"]["schemas"]
+    assert api.call("POST", "/v1/schedules", schemas["ScheduleBody"]["examples"][0]).status == 201
+    patch = document["paths"]["/v1/schedules/{schedule_id}"]["patch"]["requestBody"]["content"]["application/json"]
+    bodies = {"pause": "PauseBody", "resume": "ResumeBody", "run": "RunBody"}
+    for verb, name in bodies.items():
+        answer = api.call("POST", f"/v1/schedules/billing-nightly/{verb}", schemas[name]["examples"][0])
+        assert answer.status in (200, 201), answer.text
+    assert api.call("PATCH", "/v1/schedules/billing-nightly", patch["schema"]["examples"][0]).status == 200
+    assert api.call("POST", "/v1/preview", schemas["PreviewBody"]["examples"][0]).status == 200
+    for kind, name in (("trigger", "TriggerBody"), ("target", "TargetBody")):
+        for example in schemas[name]["examples"]:
+            body = {**schemas["ScheduleBody"]["examples"][0], "id": None, kind: example}
+            answer = api.call("POST", "/v1/schedules", body)
+            assert answer.status == 201, answer.text
+
+
 def test_no_schema_is_left_out(document):
     text = json.dumps(document)
     for name in (part.split('"')[0] for part in text.split("#/components/schemas/")[1:]):
@@ -54,6 +92,7 @@ def test_no_schema_is_left_out(document):
 def test_the_page_serves_the_same_document(monkeypatch):
     api = api_on_memory(monkeypatch)
     assert api.call("GET", "/openapi.json").text == openapi.document()
+    assert "?format=json" not in api.call("GET", "/docs").text, "a link to what is not served"
 
 
 def test_the_version_is_that_of_the_project():
