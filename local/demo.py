@@ -88,16 +88,20 @@ def schedules(now: datetime) -> dict[str, dict[str, Any]]:
             "labels": {"team": "billing"},
         },
         "every-ten-seconds": {
-            "description": "A short interval: watch its lag",
+            "description": "A short interval: watch its lag. After a stop it fires once for all it missed",
             "trigger": {"every": "10s"},
             "target": {"handler": "demo.heartbeat"},
+            "policies": {"misfire": {"policy": "fire_once", "grace_seconds": 10}},
         },
         "fails-and-retries": {
-            "description": "Fails twice and then succeeds, each attempt with its reason in the history",
+            "description": "Fails twice and then succeeds; the history has every reason. One that is late is skipped",
             "trigger": {"every": "1m"},
             "target": {"handler": "demo.flaky"},
             "payload": {"failures": 2},
-            "policies": {"retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 5}}},
+            "policies": {
+                "misfire": {"policy": "skip", "grace_seconds": 10},
+                "retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 5}},
+            },
         },
         "once-in-a-minute": {
             "description": "One instant, a minute after the stack was started",
