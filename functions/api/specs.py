@@ -65,16 +65,22 @@ def moment_of(text: str | None, field: str) -> Instant | None:
 def trigger_of(body: TriggerBody, now: Instant, current: Trigger | None = None) -> Trigger:
     """The trigger of `body`; the `current` one where the body says the same."""
     fields = body.model_dump(exclude_unset=True)
-    if current is not None:
-        described = describe(current)
-        if fields == described:
-            return current
-        if isinstance(current, IntervalTrigger) and fields == {"every": described["every"]}:
-            return current
+    if current is not None and fields == describe(current):
+        return current
     try:
-        return parse_trigger(fields, now)
+        asked = parse_trigger(fields, now)
     except Invalid as error:
         raise error.under("trigger") from error
+    if current is not None and "anchor" not in fields and _is_same_interval(asked, current):
+        return current
+    return asked
+
+
+def _is_same_interval(asked: Trigger, current: Trigger) -> bool:
+    """Whether both are intervals of one length, however it is written (`60s`, `1m`)."""
+    if not isinstance(asked, IntervalTrigger) or not isinstance(current, IntervalTrigger):
+        return False
+    return asked.every_seconds == current.every_seconds
 
 
 def _policies(body: PoliciesBody) -> Policies:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cronfleet import settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
-from cronfleet.domain.instant import to_datetime
+from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.schedule import Status
 from cronfleet.ports.job_store import Listed, NoAnswer, Page, Refused
 from functions.api import app, handler
@@ -132,7 +132,7 @@ def test_put_creates_then_replaces_then_leaves_alone(api):
 def test_an_interval_put_twice_keeps_its_anchor(api):
     body = {**NIGHTLY, "trigger": {"every": "10s"}}
     first = api.call("PUT", "/v1/schedules/nightly", body)
-    api.clock.advance(3)
+    api.clock.advance(3 * SECOND)
     second = api.call("PUT", "/v1/schedules/nightly", body)
     assert second.json["version"] == 1
     assert second.json["trigger"] == first.json["trigger"]
@@ -141,9 +141,9 @@ def test_an_interval_put_twice_keeps_its_anchor(api):
 def test_a_one_shot_that_has_been_can_still_be_put_and_patched(api):
     body = {**NIGHTLY, "trigger": {"at": "2026-11-30T12:00:10Z"}}
     api.call("PUT", "/v1/schedules/nightly", body)
-    api.clock.advance(10)
+    api.clock.advance(10 * SECOND)
     claim(api)
-    api.clock.advance(10)
+    api.clock.advance(10 * SECOND)
     assert api.call("PUT", "/v1/schedules/nightly", body).json["status"] == "completed"
     assert api.call("PATCH", "/v1/schedules/nightly", {"owner": "me"}).json["version"] == 2
 
@@ -223,7 +223,7 @@ def test_pause_resume_and_delete(api):
 def test_what_a_pause_held_back_stands_in_the_history(api):
     api.register(trigger={"every": "10s"})
     api.call("POST", "/v1/schedules/nightly/pause", {"reason": "month end"})
-    api.clock.advance(60)
+    api.clock.advance(60 * SECOND)
     missed = {"missed": {"policy": "catch_up", "max": 2}}
     resumed = api.call("POST", "/v1/schedules/nightly/resume", missed).json
     assert (resumed["next_fire_at"], resumed["next_due_at"]) == ("2026-11-30T12:00:50Z", "2026-11-30T12:01:00Z")
@@ -302,7 +302,7 @@ def test_a_claimed_fire_is_queued_until_a_worker_writes_its_row(api):
     api.register(trigger={"every": "10s"})
     run_id = "acme~nightly~1~20261130T120010Z~schedule"
     assert api.call("GET", f"/v1/runs/{run_id}").status == 404
-    api.clock.advance(10)
+    api.clock.advance(10 * SECOND)
     claim(api)
     assert api.call("GET", f"/v1/runs/{run_id}").json["status"] == "queued"
     assert api.call("POST", f"/v1/runs/{run_id}/cancel").json["status"] == "cancelled"
@@ -316,7 +316,7 @@ def test_a_repeated_post_is_done_once_and_answered_the_same(api):
     body = {name: NIGHTLY[name] for name in ("trigger", "target")} | {"payload": {"a": 1.5, "b": None}}
     headers = {"Idempotency-Key": "9f1c7c1e-5d0a-4d0e-8a53-0f5d2f1f6b0e"}
     first = api.call("POST", "/v1/schedules", body, headers=headers)
-    api.clock.advance(5)
+    api.clock.advance(5 * SECOND)
     reordered = json.dumps(dict(reversed(body.items())), indent=2)
     again = api.call("POST", "/v1/schedules", reordered, headers=headers)
     assert (again.status, again.headers, again.json) == (first.status, first.headers, first.json)
@@ -471,3 +471,13 @@ def test_no_body_whatever_is_an_error_of_ours(memory, where, body):
 @given(st.text(max_size=60) | st.binary(max_size=60))
 def test_no_bytes_whatever_are_an_error_of_ours(memory, body):
     assert memory.call("POST", "/v1/schedules", body).status == 400
+
+
+def test_an_interval_written_another_way_is_the_same_interval(api):
+    """`60s` is stored as `1m`: putting it again must not move its anchor, nor make a version."""
+    first = api.call("PUT", "/v1/schedules/beat", {**NIGHTLY, "id": "beat", "trigger": {"every": "60s"}})
+    api.clock.advance(17)
+    again = api.call("PUT", "/v1/schedules/beat", {**NIGHTLY, "id": "beat", "trigger": {"every": "60s"}})
+    assert (first.status, again.status) == (201, 200)
+    assert again.json["version"] == 1
+    assert again.json["trigger"] == first.json["trigger"]

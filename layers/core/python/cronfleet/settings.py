@@ -42,7 +42,9 @@ class Settings:
 def _required(environment: Mapping[str, str], names: tuple[str, ...]) -> None:
     missing = [name for name in names if not environment.get(name)]
     if missing:
-        raise SettingsError(f"set {', '.join(missing)} in the function's environment: the CDK app does so for each function")
+        raise SettingsError(
+            f"set {', '.join(missing)} in the function's environment: the CDK app does so for each function"
+        )
 
 
 def _run_queue_urls(text: str) -> dict[str, str]:
