@@ -24,6 +24,7 @@ endif
 CDK_COMMAND := infra/node_modules/.package-lock.json
 # What pip and npm say is only of interest when they fail.
 QUIET := --quiet --disable-pip-version-check
+LOCK := $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 PYTEST_OPTIONS ?=
 # Where the home folder cannot be written, as in many containers, what tools keep for the next time is kept here.
 ifneq ($(shell test -w "$$HOME" && echo writable),writable)
@@ -32,7 +33,7 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test check synth deploy bench clean
+.PHONY: help run test check synth deploy bench lock clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
@@ -63,6 +64,13 @@ deploy: synth $(CDK_COMMAND) ## Deploy cdk.out to the AWS account of your profil
 
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks
+
+lock: $(INSTALLED) ## Lock the versions again, after a change of pyproject.toml or infra/package.json
+	@$(LOCK) --no-annotate --group installer -o requirements/installer.lock
+	@$(LOCK) --no-annotate --group emulator -o requirements/emulator.lock
+	@$(LOCK) --group dev pyproject.toml -o requirements/dev.lock
+	@$(LOCK) --constraints requirements/dev.lock pyproject.toml -o layers/vendor/requirements.txt
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm install --package-lock-only --prefix infra --silent
 
 clean: ## Remove everything that can be made again (not .local, which holds your local schedules)
 	rm -rf $(VENV) .cache cdk.out infra/node_modules .coverage .hypothesis
