@@ -115,7 +115,7 @@ def _due(chain: Chain, firings: int, overlap: Overlap = Overlap.ALLOW) -> list[T
 
 
 def _close_books(chain: Chain) -> None:
-    chain.clock.advance(90)
+    chain.clock.advance(90 * SECOND)
     # A live installation ticks on; the sweeper would otherwise take the shard for a quiet one.
     chain.tick(UNCOUNTED)
     chain.sweep()
@@ -143,7 +143,7 @@ def _retried(chain: Chain, firings: int) -> None:
     chain.targets.script = fails_once
     chain.tick()
     chain.work()
-    chain.clock.advance(10)
+    chain.clock.advance(10 * SECOND)
     chain.tick()
     chain.work()
     _close_books(chain)
@@ -172,7 +172,7 @@ def _missed(chain: Chain, firings: int) -> None:
     skip = Misfire(MisfirePolicy.SKIP, 1, 60)
     for number in range(firings):
         chain.add(number, misfire=skip)
-    chain.clock.advance(3_600)
+    chain.clock.advance(3_600 * SECOND)
     chain.start_counting()
     chain.tick()
     _close_books(chain)
@@ -181,7 +181,7 @@ def _missed(chain: Chain, firings: int) -> None:
 def _deferred(chain: Chain, firings: int) -> None:
     _due(chain, firings)
     chain.tick(tenant_limit=0)
-    chain.clock.advance(15)
+    chain.clock.advance(15 * SECOND)
     chain.tick()
     chain.work()
     _close_books(chain)
@@ -207,7 +207,7 @@ def _lost(chain: Chain, firings: int) -> None:
 
 def _sweep_for_minutes(chain: Chain, minutes: int) -> None:
     for _ in range(minutes):
-        chain.clock.advance(MINUTE / SECOND)
+        chain.clock.advance(MINUTE)
         chain.tick(UNCOUNTED)
         chain.sweep()
         chain.work()

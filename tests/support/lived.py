@@ -66,7 +66,7 @@ class LivedWorld(World):
 
     def step(self, following: Instant) -> None:
         is_new_minute = following // MINUTE != self.clock.now() // MINUTE
-        self.clock.at = following
+        self.clock.set(following)
         self.tick(tenant_limit=self.tenant_limit)
         if is_new_minute:
             self.sweep()

@@ -4,7 +4,7 @@ from itertools import count
 
 import time_machine
 
-from cronfleet.domain.instant import SECOND, Instant, to_datetime
+from cronfleet.domain.instant import Instant, to_datetime
 
 NOON = 1_796_040_000_000
 """2026-11-30T12:00:00Z."""
@@ -14,18 +14,18 @@ class SettableClock:
     """Stands still until it is told otherwise."""
 
     def __init__(self, now: Instant = NOON) -> None:
-        self.instant = now
+        self._now = now
 
     def now(self) -> Instant:
-        return self.instant
+        return self._now
 
     def set(self, instant: Instant) -> None:
         """Jump, forwards or backwards."""
-        self.instant = instant
+        self._now = instant
 
-    def advance(self, seconds: float) -> None:
-        """Go on by `seconds`."""
-        self.instant += round(seconds * SECOND)
+    def advance(self, milliseconds: int) -> None:
+        """Go on by so much; backwards too."""
+        self.set(self._now + milliseconds)
 
 
 class TravellingClock(SettableClock):
@@ -38,9 +38,6 @@ class TravellingClock(SettableClock):
     def set(self, instant: Instant) -> None:
         super().set(instant)
         self._traveller.move_to(to_datetime(instant), tick=False)
-
-    def advance(self, seconds: float) -> None:
-        self.set(self.instant + round(seconds * SECOND))
 
 
 class CountingIds:

@@ -21,7 +21,8 @@ from cronfleet.services.worker import NotSent, Worker
 from tests.support.actors import Actor
 from tests.support.builders import at, cron, definition, message, timer
 from tests.support.faults import Crash, Faulty, FaultyQueue, Hook
-from tests.support.world import SettableClock, World
+from tests.support.settable_clock import SettableClock
+from tests.support.world import World
 
 TWO = at("2026-12-01 02:00")
 TIMEOUT_SECONDS = 60

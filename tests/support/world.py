@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
@@ -18,31 +17,9 @@ from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.sweeper import Sweeper
 from tests.support.actors import Actor
 from tests.support.builders import definition
+from tests.support.settable_clock import CountingIds, SettableClock
 
 SHARD = 0
-
-
-@dataclass
-class SettableClock:
-    """A clock that stands still until it is moved."""
-
-    at: Instant
-
-    def now(self) -> Instant:
-        return self.at
-
-    def advance(self, milliseconds: int) -> None:
-        self.at += milliseconds
-
-
-@dataclass
-class CountedIds:
-    """Ids that are unique and tell their order."""
-
-    numbers: Any = field(default_factory=count)
-
-    def unique(self) -> str:
-        return f"id{next(self.numbers):024d}"
 
 
 @dataclass
@@ -72,7 +49,7 @@ class World:
 
     def __init__(self, now: Instant) -> None:
         self.clock = SettableClock(now)
-        self.ids = CountedIds()
+        self.ids = CountingIds()
         self.notes = Notes()
         self.store = MemoryJobStore(self.clock)
         self.run_queue = MemoryRunQueue(self.clock)

@@ -32,7 +32,7 @@ class Queues:
     ticks: Any
     poll_runs: Callable[[str], list[RunMessage]]
     poll_ticks: Callable[[], list[Tick]]
-    advance: Callable[[float], object]
+    advance: Callable[[int], object]
 
 
 def memory_queues() -> Queues:
@@ -45,7 +45,7 @@ def memory_queues() -> Queues:
     return Queues(runs, ticks, poll_runs, lambda: [one.body for one in ticks.queue.receive(1_000)], clock.advance)
 
 
-def sqs_queues(sqs: Any, prefix: str, advance: Callable[[float], object]) -> Queues:
+def sqs_queues(sqs: Any, prefix: str, advance: Callable[[int], object]) -> Queues:
     urls = create_queues(sqs, prefix)
     tiers = {tier: urls[f"runs-{tier}"] for tier in ("standard", "priority")}
 
@@ -73,7 +73,7 @@ def queues(request: pytest.FixtureRequest) -> Iterator[Queues]:
             return
         stack.enter_context(mocked_aws())
         traveller = stack.enter_context(time_machine.travel(NOON / SECOND, tick=False))
-        yield sqs_queues(boto3.client("sqs"), "moto", traveller.shift)
+        yield sqs_queues(boto3.client("sqs"), "moto", lambda ms: traveller.shift(ms / SECOND))
 
 
 @pytest.fixture(params=["memory", "moto", pytest.param("emulator", marks=pytest.mark.emulator)])
@@ -117,11 +117,11 @@ def test_a_delayed_message_is_not_received_before_its_time(queues: Queues) -> No
     now, soon, late = run_message(0), run_message(1), run_message(900)
     assert not queues.runs.send([DelayedMessage(late, 900), DelayedMessage(now, 0), DelayedMessage(soon, 1)])
     assert queues.poll_runs("standard") == [now]
-    queues.advance(1)
+    queues.advance(SECOND)
     assert queues.poll_runs("standard") == [soon]
-    queues.advance(898)
+    queues.advance(898 * SECOND)
     assert queues.poll_runs("standard") == []
-    queues.advance(1)
+    queues.advance(SECOND)
     assert queues.poll_runs("standard") == [late]
 
 
@@ -130,14 +130,14 @@ def test_a_delayed_tick_is_not_received_before_its_time(queues: Queues) -> None:
     assert not queues.ticks.send([(tick, 5 * number) for number, tick in enumerate(ticks)])
     for tick in ticks:
         assert queues.poll_ticks() == [tick]
-        queues.advance(5)
+        queues.advance(5 * SECOND)
 
 
 def test_what_is_not_deleted_comes_again_when_its_visibility_ends(queues: Queues) -> None:
     queues.ticks.send([(Tick(0, NOON), 0)])
     assert queues.poll_ticks() == [Tick(0, NOON)]
-    queues.advance(TICKS.visibility_seconds - 1)
+    queues.advance((TICKS.visibility_seconds - 1) * SECOND)
     assert queues.poll_ticks() == []
     # moto hides it for the whole of the last millisecond, too.
-    queues.advance(1.001)
+    queues.advance(SECOND + 1)
     assert queues.poll_ticks() == [Tick(0, NOON)]

@@ -83,7 +83,7 @@ def test_a_pause_is_told_with_who_made_it_and_why_while_it_lasts_and_afterwards(
 
 
 def test_a_changed_trigger_says_which_version_named_the_time_and_who_replaced_it(api: Api) -> None:
-    api.clock.advance(60)
+    api.clock.advance(60 * SECOND)
     body = {"trigger": {"cron": "0 3 * * *", "timezone": "Asia/Kolkata"}}
     api.call("PATCH", "/v1/schedules/nightly?reason=too+early", body)
     found = explained(api, NIGHT)
@@ -96,10 +96,10 @@ def test_a_changed_trigger_says_which_version_named_the_time_and_who_replaced_it
 
 def test_the_trigger_that_was_in_force_is_the_one_that_counts(api: Api) -> None:
     for hour in (3, 4, 5):
-        api.clock.advance(DAY // SECOND)
+        api.clock.advance(DAY)
         body = {"trigger": {"cron": f"0 {hour} * * *", "timezone": "Asia/Kolkata"}}
         assert api.call("PATCH", "/v1/schedules/nightly", body).status == 200
-    api.clock.advance(DAY // SECOND)
+    api.clock.advance(DAY)
     named = {day: [hour for hour in range(4) if _is_named(api, day, hour)] for day in range(4)}
     assert named == {0: [0], 1: [1], 2: [2], 3: [3]}
 
@@ -114,7 +114,7 @@ def _is_named(api: Api, day: int, hour: int) -> bool:
 
 def test_epochs_that_the_timer_has_forgotten_are_read_back(api: Api) -> None:
     for number in range(12):
-        api.clock.advance(HOUR // SECOND)
+        api.clock.advance(HOUR)
         body = {"trigger": {"cron": f"{number} * * * *", "timezone": "UTC"}}
         assert api.call("PATCH", "/v1/schedules/nightly", body).status == 200
     # Number n came at 13:00 + n hours and names minute n: its fire on the hour is still the one before's.
@@ -125,12 +125,12 @@ def test_epochs_that_the_timer_has_forgotten_are_read_back(api: Api) -> None:
 
 
 def test_a_deleted_schedule_says_who_deleted_it_and_why(api: Api) -> None:
-    api.clock.advance(60)
+    api.clock.advance(60 * SECOND)
     api.call("DELETE", "/v1/schedules/nightly?reason=no+more")
     found = explained(api, NIGHT)
     assert (found["code"], found["detail"]["by"], found["detail"]["why"]) == ("deleted", "demo", "no more")
     assert ledger(api, f"from={to_text(NOON)}&to={to_text(NIGHT)}")["entries"] == []
-    api.clock.advance(60)
+    api.clock.advance(60 * SECOND)
     api.register()
     api.clock.set(NIGHT)
     assert explained(api, NOON + 90 * SECOND)["code"] == "deleted"

@@ -6,6 +6,7 @@ from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.queues import MemoryQueue
 from cronfleet.domain.claim import BatchId, ClaimOutcome
+from cronfleet.domain.instant import SECOND
 from cronfleet.ports.job_store import CreateTimer, NoAnswer
 from tests.support.examples import claim_of, waiting
 from tests.support.faults import Crash, FaultAt, FaultyQueue, FaultyStore
@@ -23,12 +24,12 @@ def test_a_message_comes_again_until_it_is_deleted_and_then_never() -> None:
     one = queue(clock)
     one.put("a", 0)
     (received,) = one.receive()
-    clock.advance(30)
+    clock.advance(30 * SECOND)
     (again,) = one.receive()
     assert (received.receive_count, again.receive_count) == (1, 2)
     one.delete(again.receipt)
     one.delete(again.receipt)
-    clock.advance(30)
+    clock.advance(30 * SECOND)
     assert one.receive() == []
     assert one.dead == []
 
@@ -39,7 +40,7 @@ def test_a_message_that_is_received_too_often_is_dead() -> None:
     one.put("poison", 0)
     for _ in range(3):
         one.receive()
-        clock.advance(30)
+        clock.advance(30 * SECOND)
     assert one.dead == ["poison"]
     assert len(one) == 0
 
@@ -59,7 +60,7 @@ def test_a_queue_may_deliver_twice_refuse_and_lose() -> None:
     assert one.put("twice", 5)
     assert not one.put("refused", 0)
     assert one.next_visible_at() == NOON + 5_000
-    clock.advance(5)
+    clock.advance(5 * SECOND)
     assert [received.body for received in one.receive()] == ["twice", "twice"]
     assert one.lose(lambda body: body == "twice") == 2
     assert one.next_visible_at() is None

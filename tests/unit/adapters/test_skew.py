@@ -39,10 +39,10 @@ def test_every_answer_tells_the_store_the_time() -> None:
         assert store.skew_ms() is None, "nothing was asked yet"
         store.get_lease(0)
         assert store.skew_ms() == 0
-        clock.advance(3.5)
+        clock.advance(3_500)
         store.get_lease(0)
         assert store.skew_ms() == 2_500
-        clock.advance(-63.5)
+        clock.advance(-63_500)
         store.get_lease(0)
         assert store.skew_ms() == -60_000
 

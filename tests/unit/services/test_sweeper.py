@@ -197,7 +197,7 @@ def test_a_quiet_shard_is_served_by_the_sweeper_itself() -> None:
     world = World(TWO)
     world.add(timer(cron("* * * * *"), TWO))
     for minute in range(3):
-        world.clock.at = TWO + minute * MINUTE
+        world.clock.set(TWO + minute * MINUTE)
         assert world.sweep().quiet_shards == 1
     assert len(world.sent) == 3
 

@@ -6,7 +6,8 @@ from cronfleet.domain.lease import SLOT
 from cronfleet.ports.queues import Tick
 from cronfleet.services.ticker import HORIZON, Ticker
 from tests.support.builders import at
-from tests.support.world import Notes, SettableClock
+from tests.support.settable_clock import SettableClock
+from tests.support.world import Notes
 
 TWO = at("2026-12-01 02:00")
 
@@ -18,9 +19,9 @@ def test_ticks_arrive_at_their_slots_however_late_in_its_minute_the_ticker_is_ca
     Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=2).tick()
     seen: list[tuple[int, Tick]] = []
     while (visible_at := queue.queue.next_visible_at()) is not None:
-        clock.at = max(clock.at, visible_at)
+        clock.set(max(clock.now(), visible_at))
         for received in queue.queue.receive():
-            seen.append((clock.at, received.body))
+            seen.append((clock.now(), received.body))
             queue.queue.delete(received.receipt)
     assert {tick.shard for _, tick in seen} == {0, 1}
     for arrived_at, tick in seen:
@@ -35,7 +36,7 @@ def test_a_ticker_that_misses_one_minute_leaves_no_slot_without_a_tick() -> None
     clock = SettableClock(TWO)
     queue = MemoryTickQueue(clock)
     for called_at in (TWO + 1 * SECOND, TWO + 2 * MINUTE + 20 * SECOND):
-        clock.at = called_at
+        clock.set(called_at)
         Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=1).tick()
     slots = {tick.slot_at for tick in queue.queue.bodies()}
     assert slots >= set(range(TWO, TWO + 4 * MINUTE, SLOT))

@@ -62,7 +62,7 @@ def test_every_attempt_is_one_line_that_says_what_happened() -> None:
 
 def test_a_message_that_comes_early_is_sent_again_with_the_delay_that_is_left() -> None:
     world = Workshop()
-    world.clock.at = TWO - 2_400
+    world.clock.set(TWO - 2_400)
     assert world.deliver() is None
     assert world.row() is None
     queue = world.run_queue.tier("standard")
@@ -72,14 +72,14 @@ def test_a_message_that_comes_early_is_sent_again_with_the_delay_that_is_left() 
 
 def test_a_message_that_comes_more_than_the_longest_delay_early_is_sent_again_with_the_longest() -> None:
     world = Workshop()
-    world.clock.at = TWO - DAY
+    world.clock.set(TWO - DAY)
     world.deliver()
     assert world.run_queue.tier("standard").next_visible_at() == TWO - DAY + 900 * SECOND
 
 
 def test_an_early_message_that_the_queue_does_not_take_back_is_delivered_again() -> None:
     world = Workshop()
-    world.clock.at = TWO - SECOND
+    world.clock.set(TWO - SECOND)
     world.run_queue.tier("standard").accepts = lambda _: False
     assert isinstance(world.deliver(), NotSent)
 
@@ -246,9 +246,9 @@ def test_a_run_of_a_cancelled_schedule_is_cancelled() -> None:
 
 def test_a_fire_that_was_not_yet_due_when_the_trigger_changed_is_superseded() -> None:
     world = Workshop()
-    world.clock.at = TWO - 5 * SECOND
+    world.clock.set(TWO - 5 * SECOND)
     world.edit(trigger=every(3600))
-    world.clock.at = TWO
+    world.clock.set(TWO)
     world.deliver()
     assert world.stored.status is RunStatus.SKIPPED
     assert world.stored.reason is not None
@@ -257,7 +257,7 @@ def test_a_fire_that_was_not_yet_due_when_the_trigger_changed_is_superseded() ->
 
 def test_a_fire_that_was_due_when_the_trigger_changed_runs() -> None:
     world = Workshop()
-    world.clock.at = TWO + SECOND
+    world.clock.set(TWO + SECOND)
     world.edit(trigger=every(3600))
     world.deliver()
     assert world.stored.status is RunStatus.SUCCEEDED
@@ -265,11 +265,11 @@ def test_a_fire_that_was_due_when_the_trigger_changed_runs() -> None:
 
 def test_a_superseded_fire_stays_so_when_the_worker_that_found_out_dies_before_it_says_so() -> None:
     world = Workshop()
-    world.clock.at = TWO - 5 * SECOND
+    world.clock.set(TWO - 5 * SECOND)
     world.edit(trigger=every(3600))
     # Admission is the second line: the change could not foresee a fire that a deferral had made due later.
     del world.store.state.runs[world.message.key]
-    world.clock.at = TWO
+    world.clock.set(TWO)
     world.deliver_as_actor("dies").run(3).kill()
     assert world.stored.status is RunStatus.RUNNING
     world.clock.advance(PAST_LEASE)

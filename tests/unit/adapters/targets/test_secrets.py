@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from cronfleet.adapters.targets.secrets import SecretRefused, Secrets, SecretUnavailable
 from cronfleet.domain.instant import MINUTE
-from tests.support.world import SettableClock
+from tests.support.settable_clock import SettableClock
 
 
 class Vault:

@@ -155,7 +155,7 @@ def test_a_daily_job_whose_dispatcher_was_away_at_its_time_runs_once_late_with_i
     world = World(TWO - 15 * SECOND)
     world.add(timer(cron("0 2 * * *"), TWO, misfire=CATCH_UP_ONCE))
     world.tick()
-    world.clock.at = TWO + MINUTE
+    world.clock.set(TWO + MINUTE)
     world.tick()
     (message,) = world.sent
     parts = {"store": world.store, "run_queue": world.run_queue, "clock": world.clock, "ids": world.ids}

@@ -132,14 +132,16 @@ def test_after_a_clock_was_eight_hours_ahead_nothing_waits_for_the_false_time_an
     world = World(TWO)
     trigger = cron("*/10 * * * *")
     world.add(timer(trigger, TWO + 10 * MINUTE))
-    right = world.clock.at
+    right = world.clock.now()
     for _ in range(2):
-        world.clock.at, world.store.state.skew_ms = right + 8 * HOUR, 8 * HOUR
+        world.clock.set(right + 8 * HOUR)
+        world.store.state.skew_ms = 8 * HOUR
         with pytest.raises(ClockSkewed):
             world.tick()
         right += 5 * SECOND
-    world.clock.at, world.store.state.skew_ms = right, 0
-    while world.clock.at < TWO + HOUR:
+    world.clock.set(right)
+    world.store.state.skew_ms = 0
+    while world.clock.now() < TWO + HOUR:
         world.tick()
         world.clock.advance(5 * SECOND)
     assert sorted(key.nominal_at for key in world.sent_keys) == list(fires(trigger, TWO, TWO + HOUR))
@@ -152,7 +154,7 @@ def test_a_second_that_the_clock_repeats_makes_no_second_run() -> None:
     world = World(midnight - 2 * SECOND)
     world.add(timer(cron("0 0 1 * *"), midnight))
     for offset in (-2, -1, -1, 0, 1, 5):
-        world.clock.at = midnight + offset * SECOND
+        world.clock.set(midnight + offset * SECOND)
         world.tick()
     (message,) = world.sent
     assert message.key.nominal_at == midnight

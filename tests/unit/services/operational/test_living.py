@@ -121,7 +121,7 @@ def test_of_a_thousand_queued_runs_none_starts_after_its_schedule_was_paused_or_
     names = [f"job-{number:03}" for number in range(1_000)]
     for name in names:
         house.create(name, Spec(cron("0 2 * * *"), BILLING))
-    house.clock.at = TWO + DAY
+    house.clock.set(TWO + DAY)
     house.tick()
     for number, name in enumerate(names):
         if number % 2:
@@ -229,7 +229,7 @@ def test_a_cron_moved_to_earlier_today_does_not_fire_today() -> None:
     house = House()
     policies = Policies(misfire=ONCE)
     house.create("daily", Spec(cron("0 15 * * *"), BILLING, policies=policies))
-    house.clock.at = at("2026-12-01 12:00")
+    house.clock.set(at("2026-12-01 12:00"))
     house.edit("daily", payload={"for": "some"})
     assert house.timer("daily").nominal_at == at("2026-12-01 15:00")
     house.edit("daily", trigger=cron("0 9 * * *"))
@@ -243,7 +243,7 @@ def test_a_time_that_is_moved_shortly_before_it_comes_fires_under_the_new_one_al
     """O35: whether a dispatcher had claimed it already (it looks ten seconds ahead) or not."""
     house = House()
     house.create("daily", Spec(cron("0 3 * * *"), BILLING))
-    house.clock.at = TWO + HOUR - seconds_before * SECOND
+    house.clock.set(TWO + HOUR - seconds_before * SECOND)
     house.tick()
     house.edit("daily", trigger=cron("0 4 * * *"))
     house.live(2 * HOUR)
