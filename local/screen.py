@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 NAME_WIDTH: Final = 22
+OUTCOME_WIDTH: Final = len("not_started")
 OUTCOMES: Final = {"succeeded": "green", "failed": "red"}
 
 
@@ -99,7 +100,7 @@ def _attempt_line(finished: dict[str, Any]) -> str:
     name = escape(str(finished.get("schedule_id", "?")))
     parts = [
         f"[dim]{datetime.now().astimezone():%H:%M:%S}[/]",
-        f"[{colour}]{outcome:<9}[/]",
+        f"[{colour}]{outcome:<{OUTCOME_WIDTH}}[/]",
         f"[bold]{name:<{NAME_WIDTH}}[/]",
         f"lag {_seconds(finished.get('lag_seconds'))}",
         f"attempt {finished.get('attempt', '?')}",

@@ -128,7 +128,7 @@ class ExplanationAnswer(Answered):
     code: Annotated[Code, Field(description="The reason's type; docs/reasons.md is the table.")]
     text: Annotated[str, Field(description="A sentence for people.")]
     detail: Annotated[
-        dict[str, str | float | list[str] | None],
+        dict[str, str | int | float | list[str] | None],
         Field(description="For machines, by code; times are RFC 3339 under names that end in `_at`."),
     ]
     is_named: Annotated[bool, Field(description="Whether the schedule named this time.")]

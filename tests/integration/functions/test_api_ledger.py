@@ -89,6 +89,7 @@ def test_a_changed_trigger_says_which_version_named_the_time_and_who_replaced_it
     found = explained(api, NIGHT)
     assert (found["code"], found["is_named"]) == ("superseded", False)
     assert found["detail"]["named_by_version"] == 1
+    assert isinstance(found["detail"]["named_by_version"], int)
     assert found["detail"]["replaced_by_version"] == 2
     assert (found["detail"]["by"], found["detail"]["why"]) == ("demo", "too early")
     assert explained(api, NIGHT + HOUR)["code"] == "not_due"
