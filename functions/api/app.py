@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
 from . import problems
+from .reading import check_unread
 from .routes import health, ledger, pages, preview, runs, schedules
 from .schemas import fields_by_path
 
@@ -38,6 +39,7 @@ def _refuse_what_would_be_ignored(resolver: APIGatewayHttpResolver, following: C
         unknown = [{"loc": ("query", name), "type": "extra_forbidden"} for name in given if name not in known]
         if unknown:
             raise problems.of_validation(unknown, {"": frozenset(known)})
+        check_unread(resolver.current_event.raw_event)
         if route.method != "GET" and route.path != preview.PATH:
             _refuse_unread_guards(resolver.current_event.raw_event, route)
     return following(resolver)

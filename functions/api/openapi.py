@@ -183,6 +183,7 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     for status, text in _GATEWAY.items():
         content = {JSON: {"schema": {"$ref": "#/components/schemas/GatewayAnswer"}}}
         responses[status] = {"description": text, "content": content}
+    responses["431"] = {"description": "The request line and the headers are too large for the gateway."}
     _name_headers(responses)
     operation["responses"] = dict(sorted(responses.items()))
 

@@ -26,7 +26,6 @@ MAX_DIGITS: Final = 800
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
-_METHODS_WITHOUT_BODY: Final = frozenset({"GET", "DELETE"})
 _REPLACED: Final = "\ufffd"
 """What a gateway that hands text on puts where bytes were not UTF-8."""
 
@@ -62,11 +61,11 @@ def read(event: Mapping[str, Any]) -> Event:
     """`event` with a checked body. Raises `Invalid`, `TooLarge` or `NotJson`."""
     _check_query(event.get("rawQueryString", ""))
     method = event["requestContext"]["http"]["method"].upper()
+    if method not in _METHODS_WITH_BODY:
+        return dict(event)
     content = _content(event)
-    if method in _METHODS_WITHOUT_BODY and content.strip():
-        raise Invalid("body", f"is not read by {method}: leave it out; parameters stand in the query, as in ?reason=…")
     sound: Event = {**event, "body": None, "isBase64Encoded": False}
-    if method not in _METHODS_WITH_BODY or not content.strip():
+    if not content.strip():
         return sound
     _check_media_type(event, method)
     text = _text(content)
@@ -76,6 +75,13 @@ def read(event: Mapping[str, Any]) -> Event:
     others = {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
     # Powertools knows no merge patch; by now both are checked JSON.
     return {**sound, "body": text, "headers": {**others, "content-type": JSON}}
+
+
+def check_unread(event: Mapping[str, Any]) -> None:
+    """Raises `Invalid` for a body that the method does not read: whoever sent it thinks that it says something."""
+    method = event["requestContext"]["http"]["method"].upper()
+    if method not in _METHODS_WITH_BODY and _content(event).strip():
+        raise Invalid("body", f"is not read by {method}: leave it out; parameters stand in the query, as in ?reason=…")
 
 
 def _check_query(query: str) -> None:

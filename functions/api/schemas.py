@@ -70,7 +70,11 @@ class TriggerBody(Strict):
         {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
         {"every": "10s"},
         {"at": "2030-12-01T02:00:00+05:30"},
-        oneOf=[{"required": ["cron", "timezone"]}, {"required": ["every"]}, {"required": ["at"]}],
+        oneOf=[
+            {"required": ["cron", "timezone"], "properties": {"anchor": False}},
+            {"required": ["every"], "properties": {"timezone": False}},
+            {"required": ["at"], "properties": {"anchor": False}},
+        ],
     )
 
     cron: str = Field(
@@ -117,7 +121,11 @@ class TargetBody(Strict):
         {"handler": "billing.nightly"},
         {"url": "https://example.com/hooks/billing", "secret": "cronfleet/acme/billing-hook"},
         {"lambda": "cronfleet-target-billing"},
-        oneOf=[{"required": ["handler"]}, {"required": ["url"]}, {"required": ["lambda"]}],
+        oneOf=[
+            {"required": ["handler"], "properties": {"secret": False}},
+            {"required": ["url"]},
+            {"required": ["lambda"], "properties": {"secret": False}},
+        ],
     )
 
     handler: str = Field(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
@@ -145,6 +146,22 @@ def checked_payload(payload: Any) -> Any:
 def caller_form(spec: Spec) -> Form:
     """What the caller would send for `spec`: what a merge patch is applied to."""
     return {name: value for name, value in spec_form(spec).items() if value is not None}
+
+
+def unknown_in(
+    patch: Mapping[str, Any], known: Mapping[str, frozenset[str]], path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """The paths in `patch` that name no field. `known` holds the fields of each object by its path: a payload and
+    labels, which have names of their own, are not among them.
+    """
+    fields = known.get(".".join(path))
+    if fields is None:
+        return
+    for name, value in patch.items():
+        if name not in fields:
+            yield (*path, name)
+        elif isinstance(value, dict):
+            yield from unknown_in(value, known, (*path, name))
 
 
 def merged(target: Any, patch: Any) -> Any:

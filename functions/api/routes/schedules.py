@@ -23,7 +23,7 @@ from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
 from ..problems import not_new, of_validation
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import PauseBody, ResumeBody, ScheduleBody, fields_by_path
-from ..specs import caller_form, merged, missed_of, moment_of, spec_of
+from ..specs import caller_form, merged, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
 
@@ -103,6 +103,7 @@ def patch(
     """A JSON merge patch (RFC 7396): what is left out stays, `null` takes a field back to its default."""
     event = router.current_event.raw_event
     caller = caller_of(event)
+    _refuse_unknown(body)
 
     def make(current: Spec | None, now: Instant) -> Spec:
         base = {} if current is None else caller_form(current)
@@ -187,6 +188,14 @@ def _spec(body: ScheduleBody, current: Spec | None, now: Instant) -> Spec:
     tenant = caller_of(router.current_event.raw_event).tenant.tenant_id
     networks = _settings().webhook_allowed_networks
     return spec_of(body, current, now, tenant=tenant, allowed_networks=networks)
+
+
+def _refuse_unknown(patch: dict[str, Any]) -> None:
+    """A field that is misspelt and null would be taken back from where it never was, without a word."""
+    known = fields_by_path(ScheduleBody)
+    found = [{"loc": ("body", *path), "type": "extra_forbidden"} for path in unknown_in(patch, known)]
+    if found:
+        raise of_validation(found, known)
 
 
 def _whole(form: dict[str, Any]) -> ScheduleBody:

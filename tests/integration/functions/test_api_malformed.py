@@ -364,6 +364,13 @@ OTHERS = [
     ("PATCH", "/v1/schedules/nightly", {"owner": "me"}, {"Idempotency-Key": "abc"}, 400, "Idempotency-Key"),
     ("DELETE", "/v1/schedules/nightly", {"reason": "no longer needed"}, {}, 400, "body"),
     ("GET", "/v1/schedules/nightly", {"limit": 1}, {}, 400, "body"),
+    ("GET", "/v1/schedules/nightly/pause", {"reason": "x"}, {}, 405, "method"),
+    # null for what is no field would be taken back from where it never was
+    ("PATCH", "/v1/schedules/nightly", {"lables": None}, {}, 400, "lables"),
+    ("PATCH", "/v1/schedules/nightly", {"": None}, {}, 400, "body"),
+    ("PATCH", "/v1/schedules/nightly", {"policies": {"retry": {"attempts": None}}}, {}, 400, "policies.retry.attempts"),
+    ("PATCH", "/v1/schedules/nightly", {"target": {"function": None}}, {}, 400, "target.function"),
+    ("PATCH", "/v1/schedules/nightly", {"version": None}, {}, 400, "version"),
     # bodies of other routes
     ("POST", "/v1/schedules", NIGHTLY, {}, 409, "id"),
     ("PUT", "/v1/schedules/new", schedule(id="newer"), {}, 400, "id"),
