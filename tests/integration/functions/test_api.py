@@ -150,7 +150,8 @@ def test_a_one_shot_that_has_been_can_still_be_put_and_patched(api):
 
 def test_a_patch_merges_and_null_takes_back(api):
     api.register(**FULL)
-    patch = {"owner": None, "payload": {"amount": 1, "deep": None}, "labels": {"team": None}, "end_at": None}
+    patch = {"owner": None, "payload": {"amount": 1, "deep": None, "not there": None}, "labels": {"team": None}}
+    patch |= {"end_at": None}
     answer = api.call(
         "PATCH", "/v1/schedules/nightly?reason=cheaper", patch, headers={"Content-Type": "application/merge-patch+json"}
     ).json
