@@ -17,8 +17,9 @@ REQUIRE_ROOM := import shutil, sys; free = shutil.disk_usage(".").free / 1024**3
 	sys.exit(f"Cronfleet needs 2 GB on this disk, and {free:.1f} GB are free." if free < 2 else 0)
 
 INSTALLED := $(VENV)/.installed
-# Whatever was installed, it is of no use once the Python that it was made with has gone.
-ifneq ($(shell $(PYTHON) -c 'print("there")' 2>/dev/null),there)
+# The stamp names the checkout, as scripts in the environment do. In one that was moved, or whose Python has gone, the
+# environment is made anew.
+ifneq ($(shell $(PYTHON) -c 'print(open("$(INSTALLED)").read())' 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 CDK_COMMAND := infra/node_modules/.package-lock.json
@@ -84,16 +85,17 @@ ifeq ($(HOST_PYTHON),)
 endif
 	@test -e $(VENV) || $(HOST_PYTHON) -c '$(REQUIRE_ROOM)'
 	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
-	@# One that was interrupted may lack pip.
-	@$(PYTHON) -m pip --version > /dev/null 2>&1 || $(HOST_PYTHON) -c '$(MAKE_VENV)' --clear $(VENV) || { rm -rf $(VENV); \
+	@# One that is whole is only brought up to date.
+	@test "$$(cat $@ 2>/dev/null)" = "$$(pwd -P)" && $(PYTHON) -c '' 2>/dev/null || \
+		$(HOST_PYTHON) -c '$(MAKE_VENV)' --clear $(VENV) || { rm -rf $(VENV); \
 		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
 	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
 	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock
 	@# Every room becomes importable, without a build step that would need more packages. The paths count from
-	@# the folder this file lies in, .venv/lib/pythonX.Y/site-packages, so that the checkout may be moved.
+	@# the folder this file lies in, .venv/lib/pythonX.Y/site-packages.
 	@printf '%s\n' '../../../..' '../../../../layers/core/python' > \
 		"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cronfleet-rooms.pth"
-	@touch $@
+	@pwd -P > $@
 
 $(CDK_COMMAND): infra/package.json infra/package-lock.json $(INSTALLED)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --prefix infra --silent

@@ -31,4 +31,8 @@ def run_until_stopped(arguments: Sequence[str]) -> int:
         # Whoever read our lines has gone; nothing more can be said, not even at the end of the process.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # A disk that filled up, a folder that may not be written.
+        screen.error(f"the system refused what the stack asked of it: {error}")
+        return 1
     return 0

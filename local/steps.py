@@ -39,15 +39,18 @@ class Command:
             output.write(f"\n--- {what}\n".encode())
             output.flush()
             self._from = output.tell()
-            self._child = subprocess.Popen(
-                command,
-                env=environment,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            try:
+                self._child = subprocess.Popen(
+                    command,
+                    env=environment,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise StackError(f"{what} could not begin: {error}") from error
 
     def wait(self) -> None:
         """Wait for its end; raises `StackError` with its last words when it fails."""

@@ -122,6 +122,11 @@ def test_a_command_that_fails_is_told_by_its_last_words(tmp_path):
         run("deploying", [sys.executable, "-c", code], {}, tmp_path / "log")
 
 
+def test_a_command_that_is_not_there_is_told_by_its_name(tmp_path):
+    with pytest.raises(StackError, match=r"deploying could not begin: .*'no-such-program'"):
+        run("deploying", ["no-such-program"], {}, tmp_path / "log")
+
+
 def test_a_command_that_is_not_waited_for_is_ended_when_closed(tmp_path):
     command = Command("waiting", [sys.executable, "-c", "import time; time.sleep(60)"], {}, tmp_path / "log")
     command.close()
