@@ -34,15 +34,20 @@ def _refuse_what_would_be_ignored(resolver: APIGatewayHttpResolver, following: C
     """
     route = resolver.context["_route"]
     if route.path.startswith("/v1/") and "not_found" not in route.func.__name__:
-        known = {param.alias for param in route.dependant.query_params}
-        given = resolver.current_event.query_string_parameters
-        unknown = [{"loc": ("query", name), "type": "extra_forbidden"} for name in given if name not in known]
+        unknown = _unknown_parameters(resolver, route)
         if unknown:
-            raise problems.of_validation(unknown, {"": frozenset(known)})
+            raise problems.invalid(unknown)
         check_unread(resolver.current_event.raw_event)
         if route.method != "GET" and route.path != preview.PATH:
             _refuse_unread_guards(resolver.current_event.raw_event, route)
     return following(resolver)
+
+
+def _unknown_parameters(resolver: APIGatewayHttpResolver, route: Any) -> list[problems.FieldError]:
+    known = frozenset(param.alias for param in route.dependant.query_params)
+    given = resolver.current_event.query_string_parameters
+    unknown = [{"loc": ("query", name), "type": "extra_forbidden"} for name in given if name not in known]
+    return problems.field_errors(unknown, {"": known})
 
 
 def _refuse_unread_guards(event: dict[str, Any], route: Any) -> None:
@@ -58,9 +63,12 @@ app.use(middlewares=[_refuse_what_would_be_ignored])
 
 @app.exception_handler(RequestValidationError)
 def _invalid(error: RequestValidationError) -> Response[str]:
-    bodies = app.context["_route"].dependant.body_params
+    route = app.context["_route"]
+    bodies = route.dependant.body_params
     known = fields_by_path(bodies[0].type_) if bodies and hasattr(bodies[0].type_, "model_fields") else {}
-    return problems.of_validation(error.errors(), known).response(app.current_event.path)
+    found = problems.field_errors(error.errors(), known)
+    # A parameter that is missing may be there under a name that is nearly right.
+    return problems.invalid([*found, *_unknown_parameters(app, route)]).response(app.current_event.path)
 
 
 @app.not_found

@@ -190,7 +190,12 @@ _TYPES: Final = {
 
 def of_validation(errors: Iterable[Mapping[str, Any]], known: Mapping[str, frozenset[str]]) -> Problem:
     """The problem of a request that does not fit its schema. `known` holds the fields of each object by its path."""
-    return invalid(_field_error(error, known) for error in errors)
+    return invalid(field_errors(errors, known))
+
+
+def field_errors(errors: Iterable[Mapping[str, Any]], known: Mapping[str, frozenset[str]]) -> list[FieldError]:
+    """What is wrong with each field, of the first `MAX_ERRORS`."""
+    return [_field_error(error, known) for error in islice(errors, MAX_ERRORS)]
 
 
 def _field_error(error: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> FieldError:
@@ -239,7 +244,7 @@ def _unknown(names: tuple[str, ...], known: Mapping[str, frozenset[str]], what: 
     if not parents and what == "field" and name in READ_ONLY:
         return "is read-only; leave it out"
     candidates = sorted(known.get(".".join(parents), ()))
-    close = difflib.get_close_matches(name, candidates, n=1, cutoff=_CLOSE)
+    close = difflib.get_close_matches(name.lower(), candidates, n=1, cutoff=_CLOSE)
     if close:
         return f"is no {what} here; did you mean {close[0]}?"
     return f"is no {what} here; " + (f"known are {', '.join(candidates)}" if candidates else "leave it out")

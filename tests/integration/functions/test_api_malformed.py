@@ -301,6 +301,7 @@ OTHERS = [
     ("GET", "/v1/schedules?=1", None, {}, 400, "query"),
     ("GET", "/v1/schedules?limit=%D9%A3", None, {}, 400, "limit"),
     ("GET", "/v1/health?verbose=1", None, {}, 400, "verbose"),
+    ("GET", "/v1/schedules/nightly/explain?At=2026-12-01T00:00:00Z", None, {}, 400, "At"),
     ("GET", "/v1/schedules/nightly/runs?cursor=bm90aGluZw", None, {}, 400, "cursor"),
     ("GET", "/v1/schedules/nightly/runs?limit=1000", None, {}, 400, "limit"),
     ("GET", "/v1/schedules/nightly/runs?status=dead", None, {}, 400, "status"),
