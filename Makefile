@@ -27,6 +27,8 @@ CDK_COMMAND := infra/node_modules/.package-lock.json
 QUIET := --quiet --disable-pip-version-check
 LOCK := $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 PYTEST_OPTIONS ?=
+SEED ?= 0
+HOURS ?= 2
 # Where the home folder cannot be written, as in many containers, what tools keep for the next time is kept here.
 ifneq ($(shell test -w "$$HOME" && echo writable),writable)
 export XDG_CACHE_HOME := $(CURDIR)/.cache/home
@@ -34,7 +36,7 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test check synth deploy bench lock clean
+.PHONY: help run test check synth deploy simulate bench lock clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
@@ -62,6 +64,9 @@ synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out
 
 deploy: synth $(CDK_COMMAND) ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" infra/node_modules/.bin/cdk deploy --app cdk.out --all
+
+simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check every promise
+	@$(PYTHON) -m simulator --seed $(SEED) --hours $(HOURS)
 
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks

@@ -13,8 +13,8 @@ from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import JobStore
 from infra.constructs.run_queues import RunQueues
 
-# Longer than the minute until the next one: the books of a shard are closed under that shard's lease, so
-# two sweepers side by side share the shards and do nothing twice.
+# Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the
+# other has sent as well is a copy, which starts nothing.
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=120)
 
 

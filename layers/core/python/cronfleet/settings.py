@@ -1,6 +1,6 @@
-"""What each function reads from its environment, as one frozen value per function.
+"""What a function reads from its environment, as one frozen value.
 
-Read once by `bootstrap`; nothing reads the environment on import. An error names every missing variable.
+Read once by each function's entry; nothing reads the environment on import. An error names every missing variable.
 """
 
 import json
