@@ -303,7 +303,7 @@ def test_due_times_are_whole_seconds_even_when_a_resume_comes_in_between():
 
 
 def test_what_runs_cannot_be_resumed():
-    with pytest.raises(Conflict, match="active cannot resume"):
+    with pytest.raises(Conflict, match="that is active cannot be resumed"):
         resume(timer(MINUTELY, NOON), NOON)
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from cronfleet.domain import cron, cron_grammar, zones
 from cronfleet.domain.cron import MonthDays, days_of_shape
 from cronfleet.domain.errors import Invalid
-from tests.support.cron_expressions import changes, expressions, field
 from simulator.oracle import Oracle, utc
+from tests.support.cron_expressions import changes, expressions, field
 
 HARD_ZONES = [
     "Africa/Cairo", "Africa/Casablanca", "America/Asuncion", "America/New_York", "America/Nuuk", "America/Santiago",

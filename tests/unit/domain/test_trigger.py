@@ -23,8 +23,8 @@ from cronfleet.domain.trigger import (
     parse_trigger,
     to_record,
 )
-from tests.support.cron_expressions import changes, expressions
 from simulator.oracle import zone as oracle_zone
+from tests.support.cron_expressions import changes, expressions
 
 NOW = from_datetime(datetime(2026, 11, 29, 12, 0, 0, 250_000, tzinfo=UTC))
 
