@@ -151,6 +151,36 @@ def test_a_mass_of_lost_messages_comes_back_a_few_at_a_time() -> None:
     assert world.sweep().resent == 10
 
 
+def test_each_of_many_lost_messages_has_its_turn_within_a_quarter_of_an_hour() -> None:
+    """Ten a minute come back; that does not put the rest of their batch off by ten minutes more."""
+    world = claimed_world(60)
+    originals = {message.key for message in world.sent}
+    lose_all(world)
+    for _ in range(15):
+        keep_ticking(world, MINUTE)
+        world.sweep()
+        for message in world.sent:
+            if message.key in originals:
+                finish(world, start(world, message))
+        lose_all(world)
+    assert {row.status for row in world.store.get_runs(originals).values()} == {RunStatus.SUCCEEDED}
+    assert len(world.store.get_runs(originals)) == 60
+
+
+def test_none_of_many_lost_messages_is_sent_twice_before_each_was_sent_once() -> None:
+    """Not even when they get lost again: those at the end of a batch would never have their turn."""
+    world = claimed_world(60)
+    originals = {message.key for message in world.sent}
+    lose_all(world)
+    resent = []
+    for _ in range(12):
+        keep_ticking(world, MINUTE)
+        world.sweep()
+        resent += [message.key for message in world.sent]
+        lose_all(world)
+    assert sorted(resent) == sorted(originals)
+
+
 def test_a_retry_that_waits_for_its_time_is_not_owed_by_the_first_attempts_batch() -> None:
     world = claimed_world()
     run = finish(world, start(world, world.sent[0]), Outcome.FAILED)

@@ -1,7 +1,7 @@
 """The books: whether what a batch won has come to its end, is still going, or got lost on the way."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -62,17 +62,23 @@ def _waits_for_another(row: Run, message: RunMessage) -> bool:
 class Owed:
     """What is still owed of a batch: positions (as `Batch.messages` numbers them) without a settled row.
 
-    `resends` counts how often the unstarted ones among them were sent again; `resend_at` is the next time.
+    `resends` counts the rounds in which the unstarted ones among them were sent again; the next begins at `resend_at`.
+    `sent` are those that the round under way has sent: a sweep sends a few, so that a mass takes several, and none
+    has its second turn before each had its first.
     """
 
     positions: tuple[int, ...]
     resend_at: Instant
     resends: int = 0
+    sent: tuple[int, ...] = ()
 
-    def resent(self) -> "Owed":
-        """After a resend: the next one comes at a doubled interval."""
+    def resent(self, again: Collection[int], unstarted: Collection[int], now: Instant) -> "Owed":
+        """After a sweep that sent `again`. Once none of the `unstarted` is left, the next round has twice the wait."""
+        sent = (*self.sent, *again)
+        if set(unstarted) - set(sent):
+            return replace(self, sent=sent)
         wait = min(FIRST_RESEND << min(self.resends + 1, 16), LONGEST_RESEND)
-        return Owed(self.positions, self.resend_at + wait, self.resends + 1)
+        return Owed(self.positions, now + wait, self.resends + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,8 @@ from cronfleet.domain.books import (
     still_draining,
 )
 from cronfleet.domain.claim import Batch, BatchId
-from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.lease import ShardLease, slot_of, too_skewed
+from cronfleet.domain.lease import ShardLease, slot_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock
@@ -34,6 +33,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.true_clock import require_true_clock
 
 QUIET_AFTER: Final = 30 * SECOND
 """A shard whose last served slot is older than this has lost its ticks."""
@@ -41,8 +41,8 @@ QUIET_AFTER: Final = 30 * SECOND
 MAX_BATCHES_PER_SWEEP: Final = 500
 """Newly closed batches looked at per shard and sweep."""
 
-
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
+"""What is owed nothing more."""
 
 
 @dataclass(slots=True)
@@ -132,10 +132,7 @@ class Sweeper:
 
     def _wake_if_quiet(self, shard: int, now: Instant, deadline_at: Instant, report: SweepReport) -> None:
         lease = ask(lambda: self._store.get_lease(shard))
-        skew = self._store.skew_ms()
-        if skew is not None and too_skewed(skew):
-            self._telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND, shard=shard)
-            raise ClockSkewed(skew)
+        require_true_clock(self._store, self._telemetry, shard=shard)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
             return
         report.quiet_shards += 1
@@ -190,9 +187,7 @@ class Sweeper:
     def _look_at(self, batch: Batch, owed: Owed, messages: Mapping[int, RunMessage], reading: "_Reading") -> None:
         """Keep of `batch` what is not settled yet."""
         rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
-        if not owed.resends:
-            # What was sent again starts late whatever the tier's pace: it would make a lost message look slow.
-            reading.pace.saw(rows)
+        reading.pace.saw(rows)
         standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
         unsettled = {i: where for i, where in standings.items() if where not in DONE}
         self._refuse_expired([messages[i] for i, where in standings.items() if where is Standing.EXPIRED], reading.now)
@@ -227,15 +222,19 @@ class Sweeper:
     def _act_on(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
         dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
         report.revived += self._send(dead, "lease_revived")
-        lost = [item.messages[i] for i, where in item.standings.items() if where is Standing.UNSTARTED]
+        return self._resend(item, reading, report)
+
+    def _resend(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
+        """Send again what no worker has started, as far as this sweep may; each before any for the second time."""
+        lost = [i for i, where in item.standings.items() if where is Standing.UNSTARTED]
         if not lost or reading.now < item.owed.resend_at:
             return item.owed
+        turn = {i: item.messages[i] for i in lost if i not in item.owed.sent}
         pace = reading.pace
-        again = [m for m in lost if not pace.is_draining(m, item.batch) and pace.may_resend(m)]
-        if not again:
-            return item.owed
-        report.resent += self._send([replace(m, resent_at=reading.now) for m in again], "message_resent")
-        return item.owed.resent()
+        again = {i: m for i, m in turn.items() if not pace.is_draining(m, item.batch) and pace.may_resend(m)}
+        copies = [replace(message, resent_at=reading.now) for message in again.values()]
+        report.resent += self._send(copies, "message_resent")
+        return item.owed.resent(again, lost, reading.now)
 
     def _send(self, messages: list[RunMessage], event: str) -> int:
         if not messages:
@@ -259,6 +258,8 @@ class _Pace:
     def saw(self, rows: Mapping[RunKey, Run]) -> None:
         for row in rows.values():
             self._seen[row.tier] += 1
+            if row.resent_at is not None:
+                continue  # It started late whatever the tier's pace: it would make a lost message look slow.
             if row.started_at is not None and row.claimed_at is not None and row.started_at >= self._since:
                 known = self._oldest_started.get(row.tier, row.claimed_at)
                 self._oldest_started[row.tier] = min(known, row.claimed_at)

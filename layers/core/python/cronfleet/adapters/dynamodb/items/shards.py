@@ -172,7 +172,7 @@ def books_item(books: Books) -> Item:
         keys.BOOKS,
         rev=books.rev,
         closed_through=None if books.closed_through is None else keys.batch(books.closed_through),
-        owed=pack({batch: [owed.positions, owed.resend_at, owed.resends] for batch, owed in books.open.items()}),
+        owed=pack({batch: _owed_json(owed) for batch, owed in books.open.items()}),
     )
     return record.serialize()
 
@@ -187,6 +187,10 @@ def books_of(item: Item, shard: int) -> Books:
         raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
 
 
+def _owed_json(owed: Owed) -> list[Any]:
+    return [owed.positions, owed.resend_at, owed.resends, *([owed.sent] if owed.sent else [])]
+
+
 def _owed_of(stored: list[Any]) -> Owed:
-    positions, resend_at, resends = stored
-    return Owed(tuple(positions), resend_at, resends)
+    positions, resend_at, resends, *sent = stored
+    return Owed(tuple(positions), resend_at, resends, tuple(sent[0]) if sent else ())
