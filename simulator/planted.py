@@ -226,12 +226,12 @@ FAULTS: Final = (
     ),
     Planted(
         "delay-forgotten",
-        "messages are sent without their delay, and early ones are not sent back",
+        "messages are sent with the longest delay there is, whatever their time",
         (
             Edit(
                 _DISPATCHER,
-                "    return min(max(0, ceil_second(message.due_at - now) // SECOND), MAX_QUEUE_DELAY_SECONDS)",
-                "    return 900",
+                "DelayedMessage(message, delay_until(message.due_at, now))",
+                "DelayedMessage(message, 900)",
             ),
         ),
     ),
@@ -304,7 +304,7 @@ FAULTS: Final = (
         (
             Edit(
                 "cronfleet.domain.lease",
-                "    return skew_ms is not None and abs(skew_ms) > MAX_SKEW",
+                "    return abs(skew_ms) > MAX_SKEW",
                 "    return False",
             ),
         ),

@@ -48,6 +48,6 @@ def lease_until(slot_at: Instant, now: Instant) -> Instant:
     return max(slot_at + SLOT, now + MIN_LEASE)
 
 
-def too_skewed(skew_ms: int | None) -> bool:
-    """Whether a clock that is `skew_ms` from the store's (`None`: not known yet) must not be acted on."""
-    return skew_ms is not None and abs(skew_ms) > MAX_SKEW
+def too_skewed(skew_ms: int) -> bool:
+    """Whether a clock that is `skew_ms` from the store's must not be acted on."""
+    return abs(skew_ms) > MAX_SKEW

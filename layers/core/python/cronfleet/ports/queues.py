@@ -1,16 +1,19 @@
-"""Queues: at least once, in no order, with a delay of up to 900 s per message."""
+"""Queues: at least once, in no order, with a delay of up to a quarter of an hour per message."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.run import RunMessage
+
+MAX_DELAY_SECONDS: Final = 900
+"""The longest delay that a queue takes per message (SQS: SendMessage, DelaySeconds)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DelayedMessage:
-    """A message and the whole seconds (0 to 900) after which it may be received."""
+    """A message and the whole seconds (0 to `MAX_DELAY_SECONDS`) after which it may be received."""
 
     message: RunMessage
     delay_seconds: int
@@ -42,3 +45,8 @@ class TickQueue(Protocol):
     def send(self, ticks: Sequence[tuple[Tick, int]]) -> Sequence[tuple[Tick, int]]:
         """Send ticks with their delays in whole seconds; returns those that were not accepted."""
         ...
+
+
+def delay_until(due_at: Instant, now: Instant) -> int:
+    """Whole seconds from `now` until `due_at`, rounded up, since nothing starts early; at most what a queue takes."""
+    return min(max(0, ceil_second(due_at - now) // SECOND), MAX_DELAY_SECONDS)

@@ -24,21 +24,23 @@ from cronfleet.domain.claim import (
     Unreadable,
 )
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, plan
-from cronfleet.domain.errors import ClockSkewed
-from cronfleet.domain.instant import SECOND, Instant, ceil_second
-from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until, too_skewed
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunMessage, RunStatus, range_row
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer, Refused, UpdateTimer, Write
-from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
+from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.true_clock import require_true_clock
 
 MAX_PAGES_PER_TICK: Final = 500
+"""Pages of the due index, of `MAX_BATCH_ENTRIES` each; what is left is the next tick's."""
+
 MAX_SENDS: Final = 5
-MAX_QUEUE_DELAY_SECONDS: Final = 900
+"""How often messages that the run queue did not take are sent again within a tick."""
 
 
 class Served(StrEnum):
@@ -138,14 +140,10 @@ class Dispatcher:
         return report
 
     def _check_clock(self, shard: int) -> None:
-        skew = self._store.skew_ms()
-        if skew is None:
+        if self._store.skew_ms() is None:
             # A cold process has not heard the store's time yet: one read tells it.
             ask(lambda: self._store.get_lease(shard))
-            skew = self._store.skew_ms()
-        if skew is not None and too_skewed(skew):
-            self._telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND, shard=shard)
-            raise ClockSkewed(skew)
+        require_true_clock(self._store, self._telemetry, shard=shard)
 
     def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
         """Finish the predecessor's batch, then page through what is due at `now`, the tick's one clock reading."""
@@ -223,7 +221,9 @@ class Dispatcher:
         if not messages:
             return
         now = self._clock.now()
-        unsent: Sequence[DelayedMessage] = [DelayedMessage(message, _delay(message, now)) for message in messages]
+        unsent: Sequence[DelayedMessage] = [
+            DelayedMessage(message, delay_until(message.due_at, now)) for message in messages
+        ]
         for _ in range(MAX_SENDS):
             unsent = self._run_queue.send(unsent)
             if not unsent:
@@ -319,8 +319,3 @@ class Dispatcher:
             value = getattr(report, name)
             if value:
                 self._telemetry.count(name, value, shard=str(report.shard))
-
-
-def _delay(message: RunMessage, now: Instant) -> int:
-    """Whole seconds until `message` may be received: rounded up, since nothing starts early."""
-    return min(max(0, ceil_second(message.due_at - now) // SECOND), MAX_QUEUE_DELAY_SECONDS)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cronfleet.domain.instant import SECOND, Instant, ceil_second
+from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.queues import Tick, TickQueue
+from cronfleet.ports.queues import Tick, TickQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
 
 HORIZON: Final = 150 * SECOND
@@ -42,6 +42,6 @@ class Ticker:
 def ticks_ahead(now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:
     """Every (tick, delay in whole seconds) from the slot that `now` lies in up to the horizon."""
     for slot_at in range(slot_of(now), now + HORIZON, SLOT):
-        delay = max(0, ceil_second(slot_at - now) // SECOND)
+        delay = delay_until(slot_at, now)
         for shard in range(shards):
             yield Tick(shard, slot_at), delay

@@ -26,9 +26,8 @@ from cronfleet.domain.attempt import (
     versioned,
 )
 from cronfleet.domain.claim import RunTimer, TimerKind
-from cronfleet.domain.errors import ClockSkewed, Contended
+from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
-from cronfleet.domain.lease import too_skewed
 from cronfleet.domain.overlap import Overlap, in_the_way
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Outcome, Run, RunKey, RunMessage, RunStatus
@@ -36,10 +35,11 @@ from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Refused, ReplaceRun
 from cronfleet.ports.own_writes import proves_commit
-from cronfleet.ports.queues import DelayedMessage, RunQueue
+from cronfleet.ports.queues import DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import Answer, ask
+from cronfleet.services.true_clock import require_true_clock
 
 MAX_START_ROUNDS: Final = 5
 """How often a start is decided anew because the row changed between reading and writing it."""
@@ -49,8 +49,6 @@ MAX_GATE_ROUNDS: Final = 5
 
 MAX_FINISH_ROUNDS: Final = 10
 """Rounds of asking in which an attempt's end is written: it is dear, so longer than other calls."""
-
-MAX_QUEUE_DELAY_SECONDS: Final = 900
 
 
 class NotSent(Exception):
@@ -114,18 +112,14 @@ class Worker:
     # --- before anything is written ------------------------------------------------------------------------
 
     def _check_clock(self, message: RunMessage) -> None:
-        skew = self._store.skew_ms()
-        if skew is None:
+        if self._store.skew_ms() is None:
             # A cold process has not heard the store's time yet: one read tells it.
             ask(lambda: self._store.get_run(message.key))
-            skew = self._store.skew_ms()
-        if skew is not None and too_skewed(skew):
-            self._telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND)
-            raise ClockSkewed(skew)
+        require_true_clock(self._store, self._telemetry)
 
     def _send_back(self, message: RunMessage, now: Instant) -> None:
         """Queue a message that came too early again, with the delay that is left."""
-        delay = min(ceil_second(message.due_at - now) // SECOND, MAX_QUEUE_DELAY_SECONDS)
+        delay = delay_until(message.due_at, now)
         if self._run_queue.send([DelayedMessage(message, delay)]):
             raise NotSent(f"{message.key.run_id} came {delay} s early, and the run queue did not take it back")
         self._drop(message, Reason(Code.EARLY, f"sent again with a delay of {delay} s"))

@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.queues import DelayedMessage, Tick
+from cronfleet.ports.queues import MAX_DELAY_SECONDS, DelayedMessage, Tick
 
 Body = TypeVar("Body")
 
@@ -58,8 +58,8 @@ class MemoryQueue(Generic[Body]):
 
     def put(self, body: Body, delay_seconds: int) -> bool:
         """Take `body`, to be received after `delay_seconds`; False when it was not accepted."""
-        if not 0 <= delay_seconds <= 900:
-            raise ValueError(f"a delay of {delay_seconds} s: a queue takes whole seconds from 0 to 900")
+        if not 0 <= delay_seconds <= MAX_DELAY_SECONDS:
+            raise ValueError(f"a delay of {delay_seconds} s: a queue takes whole seconds from 0 to {MAX_DELAY_SECONDS}")
         if not self.accepts(body):
             return False
         for _ in range(self.copies(body)):

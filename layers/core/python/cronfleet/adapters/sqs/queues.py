@@ -9,9 +9,6 @@ from typing import Final
 
 from cronfleet.domain.tenant import TIERS
 
-MAX_DELAY_SECONDS: Final = 900
-"""The longest delay SQS takes per message (SendMessage, DelaySeconds)."""
-
 MAX_BATCH: Final = 10
 """Entries per SendMessageBatch."""
 
