@@ -242,18 +242,23 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'layers/core/python'}"}
 
 
-def test_a_worker_that_is_killed_leaves_no_job_running() -> None:
+def hanging_worker(seconds: float) -> subprocess.Popen[str]:
+    """A process that runs `test.hang` and prints the numbers of its processes."""
     code = (
         "import tests.unit.adapters.targets.test_handler as t; import os\n"
         "class Tell(t.Notebook):\n"
         "    def record(self, *a):\n"
         "        print(a[3], flush=True)\n"
         "        return super().record(*a)\n"
-        "t.run('test.hang', {}, Tell(), seconds=60)"
+        f"t.run('test.hang', {{}}, Tell(), seconds={seconds})"
     )
-    worker = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
     )
+
+
+def test_a_worker_that_is_killed_leaves_no_job_running() -> None:
+    worker = hanging_worker(seconds=60)
     assert worker.stdout is not None
     job, leftover = json.loads(worker.stdout.readline())
     worker.kill()
@@ -261,6 +266,25 @@ def test_a_worker_that_is_killed_leaves_no_job_running() -> None:
     worker.wait()
     worker.stdout.close()
     os.kill(leftover, signal.SIGKILL)  # What a job starts is its own affair once the machine's end comes to both.
+
+
+def test_a_job_whose_worker_stood_still_past_the_limit_is_stopped_as_soon_as_that_goes_on() -> None:
+    """The lease has gone on meanwhile, and another worker may have the run."""
+    worker = hanging_worker(seconds=4)
+    assert worker.stdout is not None
+    job, leftover = json.loads(worker.stdout.readline())
+    time.sleep(0.3)  # It has answered the job, and waits.
+    for frozen in (worker.pid, job):
+        os.kill(frozen, signal.SIGSTOP)
+    time.sleep(4)
+    went_on = time.monotonic()
+    for frozen in (worker.pid, job):
+        os.kill(frozen, signal.SIGCONT)
+    assert ends(job)
+    assert ends(leftover)
+    assert time.monotonic() - went_on < 2
+    worker.wait()
+    worker.stdout.close()
 
 
 def test_many_attempts_side_by_side_do_not_mix() -> None:

@@ -133,8 +133,9 @@ class _Child:
             while left > 0:
                 step, before = min(left, POLL_SECONDS), time.monotonic()
                 if not self._channel.wait(step):
-                    # Counted by what was waited, so that a clock that stands still or jumps cannot stretch it.
-                    left -= step
+                    # What was waited counts, even by a clock that stands still; and what the clock says, if that is
+                    # more: a worker that stood still itself must not go on past its limit, and so past its lease.
+                    left -= max(step, time.monotonic() - before)
                     if self._end() is not None:
                         return self._died()
                     continue
