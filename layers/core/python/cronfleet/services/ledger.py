@@ -3,8 +3,6 @@
 Only reads, and only when asked: nothing of this is on the way of an ordinary fire.
 """
 
-import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,6 +16,7 @@ from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, fro
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports import cursors
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore, Page
 from cronfleet.services.access import Caller
@@ -184,18 +183,17 @@ def _count(timer: Timer, first_at: Instant, last_at: Instant) -> int | None:
 
 
 def _encoded(schedule_id: str, at: Instant) -> str:
-    return base64.urlsafe_b64encode(f"{to_compact(at)}~{schedule_id}".encode()).decode().rstrip("=")
+    return cursors.encode([to_compact(at), schedule_id])
 
 
 def _decoded(schedule_id: str, cursor: str, from_at: Instant, to_at: Instant) -> Instant:
+    moment, owner = cursors.decode(cursor, 2)
     try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-        moment, _, owner = text.partition("~")
         at = from_compact(moment)
-    except (binascii.Error, ValueError) as error:
-        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error
+    except ValueError as error:
+        raise cursors.foreign() from error
     if owner != schedule_id:
-        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave")
+        raise cursors.foreign()
     if not from_at <= at <= to_at:
         raise Invalid("cursor", "belongs to another stretch; pass it with the from and to of the page before")
     return at

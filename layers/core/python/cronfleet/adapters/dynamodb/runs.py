@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from cronfleet.adapters.dynamodb import cursors, keys, schema
+from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
@@ -11,6 +11,7 @@ from cronfleet.adapters.dynamodb.records import GateRecord, read
 from cronfleet.adapters.dynamodb.transactions import SAME_REV
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Page, Refused
 
 _TAKE: Final = Expression("attribute_not_exists(#holder) OR #holder IN (:run, :instead)", "SET #holder = :run")

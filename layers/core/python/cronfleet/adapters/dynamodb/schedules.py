@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from cronfleet.adapters.dynamodb import cursors, keys, schema, transactions
+from cronfleet.adapters.dynamodb import keys, schema, transactions
 from cronfleet.adapters.dynamodb.database import Database, text
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.audit import audit_of
@@ -14,6 +14,7 @@ from cronfleet.domain.audit import AuditEntry, id_prefix
 from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
 
 MAX_LIST_PAGES: Final = 20

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from cronfleet.adapters.dynamodb import cursors, keys, schema
+from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.claims import claim_one
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
@@ -18,6 +18,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Page
 
 MAX_BATCH_PAGES: Final = 20

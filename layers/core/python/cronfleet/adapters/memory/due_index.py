@@ -1,15 +1,12 @@
 """The due index in memory, kept apart from the base items so that a simulator can let it lag behind them."""
 
-import base64
-import binascii
-import json
 from bisect import bisect_right, insort
 from collections import defaultdict
 from typing import TypeAlias
 
 from cronfleet.domain.claim import DueItem
-from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Page
 
 ItemKey: TypeAlias = tuple[str, str]
@@ -36,6 +33,7 @@ class DueIndex:
         self._drop(key)
 
     def _drop(self, key: ItemKey) -> None:
+        # Not `remove`: an index that lags overrides that, and a `put` must not wait for it.
         held = self._items.pop(key, None)
         if held is None:
             return
@@ -46,22 +44,20 @@ class DueIndex:
     def page(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
         """Up to `limit` items due up to and including `until`, after the entry that `cursor` names."""
         entries = self._entries[shard]
-        start = 0 if cursor is None else bisect_right(entries, decode_cursor(cursor))
+        start = 0 if cursor is None else bisect_right(entries, _entry_of(cursor))
         chosen = [entry for entry in entries[start : start + limit] if entry[0] <= until]
         items = [self._items[key][2] for _, key in chosen]
-        return Page(items, encode_cursor(chosen[-1]) if len(chosen) == limit else None)
+        return Page(items, _cursor_of(chosen[-1]) if len(chosen) == limit else None)
 
 
-def encode_cursor(entry: Entry) -> str:
-    """An opaque, URL-safe name of the last entry of a page."""
+def _cursor_of(entry: Entry) -> str:
     due_at, (partition, sort) = entry
-    return base64.urlsafe_b64encode(json.dumps([due_at, partition, sort]).encode()).decode().rstrip("=")
+    return cursors.encode([str(due_at), partition, sort])
 
 
-def decode_cursor(cursor: str) -> Entry:
-    """The reverse of `encode_cursor`; raises `Invalid("cursor")` for any other text."""
+def _entry_of(cursor: str) -> Entry:
+    due_at, partition, sort = cursors.decode(cursor, 3)
     try:
-        due_at, partition, sort = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return int(due_at), (str(partition), str(sort))
-    except (binascii.Error, ValueError, TypeError) as error:
-        raise Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave") from error
+        return int(due_at), (partition, sort)
+    except ValueError as error:
+        raise cursors.foreign() from error

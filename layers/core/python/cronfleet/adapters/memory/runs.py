@@ -3,12 +3,12 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
-from cronfleet.adapters.memory.schedules import decode_cursor, encode_cursor, foreign_cursor
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.transactions import put_run
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Page, Refused
 
 
@@ -57,7 +57,7 @@ class MemoryRuns:
         start = max(0, end - limit)
         keys = history[start:end][::-1]
         more = start > 0
-        return Page([self.state.runs[key] for key in keys], encode_cursor(keys[-1].run_id) if more else None)
+        return Page([self.state.runs[key] for key in keys], cursors.encode([keys[-1].run_id]) if more else None)
 
     def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
         holder = self.state.gates.get((tenant, schedule_id))
@@ -72,10 +72,11 @@ class MemoryRuns:
 
 
 def _key_of(cursor: str, tenant: str, schedule_id: str) -> RunKey:
+    (run_id,) = cursors.decode(cursor, 1)
     try:
-        key = RunKey.parse(decode_cursor(cursor))
+        key = RunKey.parse(run_id)
     except Invalid as error:
-        raise foreign_cursor() from error
+        raise cursors.foreign() from error
     if (key.tenant, key.schedule_id) != (tenant, schedule_id):
-        raise foreign_cursor()
+        raise cursors.foreign()
     return key

@@ -1,16 +1,14 @@
 """`ScheduleStore` in memory."""
 
-import base64
-import binascii
 from collections.abc import Sequence
 
 from cronfleet.adapters.memory import transactions
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
 
 
@@ -40,9 +38,9 @@ class MemorySchedules:
     def list_schedules(
         self, tenant: str, *, prefix: str, status: Status | None, cursor: str | None, limit: int
     ) -> Page[Listed]:
-        after = "" if cursor is None else decode_cursor(cursor)
+        after = "" if cursor is None else cursors.decode(cursor, 1)[0]
         if cursor is not None and not (ID_PATTERN.fullmatch(after) and after.startswith(prefix)):
-            raise foreign_cursor()
+            raise cursors.foreign()
         matching = sorted(
             timer.schedule_id
             for timer in self.state.timers.values()
@@ -52,7 +50,7 @@ class MemorySchedules:
         chosen = [self.state.timers[tenant, schedule_id] for schedule_id in matching[:limit]]
         more = len(matching) > limit
         items = [Listed(timer.schedule_id, timer.status, timer.version) for timer in chosen]
-        return Page(items, encode_cursor(items[-1].schedule_id) if more else None)
+        return Page(items, cursors.encode([items[-1].schedule_id]) if more else None)
 
     def commit(self, writes: Sequence[Write]) -> None:
         transactions.commit(self.state, writes)
@@ -60,7 +58,7 @@ class MemorySchedules:
     def list_audit(
         self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
     ) -> Page[AuditEntry]:
-        before = None if cursor is None else decode_cursor(cursor)
+        before = None if cursor is None else cursors.decode(cursor, 1)[0]
         matching = [
             entry
             for (_, entry_id), entry in sorted(self.state.audit.items(), reverse=True)
@@ -68,7 +66,7 @@ class MemorySchedules:
             if before is None or entry_id < before
         ]
         more = len(matching) > limit
-        return Page(matching[:limit], encode_cursor(matching[limit - 1].entry_id) if more else None)
+        return Page(matching[:limit], cursors.encode([matching[limit - 1].entry_id]) if more else None)
 
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         record = self.state.idempotency.get((tenant, key))
@@ -81,21 +79,3 @@ class MemorySchedules:
         """Store a key and its tenant."""
         self.state.api_keys[key.key_id] = key
         self.state.tenants[key.tenant.tenant_id] = key.tenant
-
-
-def encode_cursor(text: str) -> str:
-    """An opaque, URL-safe name of the last item of a page."""
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def decode_cursor(cursor: str) -> str:
-    """The reverse of `encode_cursor`; raises `Invalid("cursor")` for any other text."""
-    try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as error:
-        raise foreign_cursor() from error
-
-
-def foreign_cursor() -> Invalid:
-    """What a caller is told whose cursor is none of ours."""
-    return Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave")

@@ -1,4 +1,4 @@
-"""Cursors: opaque, URL-safe text that names the last item of a page."""
+"""Cursors: opaque, URL-safe text that names where the next page goes on."""
 
 import base64
 import binascii
