@@ -376,6 +376,23 @@ def test_what_a_job_prints_and_logs_is_in_the_log_with_its_run_id(capfd: pytest.
     assert "LookupError: the end" in said["job_failed"]["exception"]
 
 
+@handler("test.program")
+def program(_context: Context, _payload: Any) -> None:
+    subprocess.run(["sh", "-c", """cat; echo '{"status": "ok"}'"""], check=True)
+
+
+def test_a_program_that_a_job_starts_neither_takes_the_workers_events_nor_answers_for_it() -> None:
+    """A function may get its events and give its answers by standard input and output; a curl may print JSON."""
+    code = (
+        "import tests.unit.adapters.targets.test_handler as t; import sys\n"
+        "t.run('test.program')\n"
+        "print('next:', sys.stdin.read(), end='')"
+    )
+    done = python(code, "an event")
+    assert done.stdout == "next: an event"
+    assert '{"status": "ok"}' in done.stderr
+
+
 # --- the registry ----------------------------------------------------------------------------------------------
 
 

@@ -216,12 +216,25 @@ def _settle(parent: int) -> None:
         os.setpgid(0, 0)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
+    _leave_standard_streams()
     # A worker that is killed must not leave a job running that nobody can stop any more.
     libc = _libc()
     if libc is not None:
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)  # It died before the line above.
+
+
+def _leave_standard_streams() -> None:
+    """Read nothing and write to the log alone, also what a program writes that the job starts.
+
+    Standard input and output may be the line on which the function gets its events and answers them: a program that
+    reads its input to the end, or writes JSON, would take the next event or answer for this one.
+    """
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
 
 
 @functools.cache
