@@ -11,13 +11,16 @@ from rich.markup import escape
 
 NAME_WIDTH: Final = 22
 OUTCOME_WIDTH: Final = len("not_started")
+INDENT: Final = " " * len("12:00:00  ")
+MOST_OF_ERROR: Final = 200
 OUTCOMES: Final = {"succeeded": "green", "failed": "red"}
 
 
 class Screen:
     """Writes to standard output: with a moving sign and colours in a terminal, plain lines anywhere else.
 
-    In a terminal sentences are wrapped between words, and runs are cut to one line each. Elsewhere a line is a line.
+    In a terminal sentences are wrapped between words, and runs and their errors are cut to a line each. Elsewhere
+    a line is a line.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -57,19 +60,20 @@ class Screen:
 
     def ready(self, url: str, key: str) -> None:
         """The address, the key, and what to paste."""
-        took = f"after {time.monotonic() - self._began:.0f} s"
+        took = time.monotonic() - self._began
         _print(
             self._out,
-            f"\n[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]{took}; documentation: {url}/docs[/]\n"
+            f"\n[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]after {took:.0f} s[/]\n"
+            f"Documentation: {url}/docs\n"
             f"Your key: [bold]{key}[/]\n\n"
-            "Paste this: a schedule that fires every five seconds, and then its history, with the lag of each run:",
+            "Paste this: a schedule that fires every five seconds; then its history:",
         )
         for command in _commands(url, key):
             # Whole, whatever the terminal's width, so that what is copied is one line.
             self._out.print(f"\n[cyan]{escape(command)}[/]", soft_wrap=True)
         _print(
             self._out,
-            "\n[dim]Ctrl-C stops it; what is registered stays. "
+            "\n[dim]Ctrl-C stops it; what is registered stays.\n"
             "Runs as they happen (lag: how long after its due time one started):[/]",
         )
 
@@ -77,10 +81,12 @@ class Screen:
         """One finished attempt, as the worker logged it."""
         if self._quiet:
             return
+        what, why = _attempt_line(finished), _why(finished)
         if self._out.is_terminal:
-            self._out.print(_attempt_line(finished), no_wrap=True, overflow="ellipsis")
+            for line in filter(None, (what, why and f"{INDENT}{why}")):
+                self._out.print(line, no_wrap=True, overflow="ellipsis")
         else:
-            _print(self._out, _attempt_line(finished))
+            _print(self._out, "  ".join(filter(None, (what, why))))
 
 
 def _print(console: Console, text: str) -> None:
@@ -98,15 +104,21 @@ def _attempt_line(finished: dict[str, Any]) -> str:
     outcome = str(finished.get("outcome", "?"))
     colour = OUTCOMES.get(outcome, "yellow")
     name = escape(str(finished.get("schedule_id", "?")))
-    parts = [
-        f"[dim]{datetime.now().astimezone():%H:%M:%S}[/]",
-        f"[{colour}]{outcome:<{OUTCOME_WIDTH}}[/]",
-        f"[bold]{name:<{NAME_WIDTH}}[/]",
-        f"lag {_seconds(finished.get('lag_seconds'))}",
-        f"attempt {finished.get('attempt', '?')}",
-    ]
-    why = finished.get("error") or finished.get("reason") if outcome != "succeeded" else None
-    return "  ".join([*parts, f"[dim]{escape(str(why))[:120]}[/]"] if why else parts)
+    return "  ".join(
+        (
+            f"[dim]{datetime.now().astimezone():%H:%M:%S}[/]",
+            f"[{colour}]{outcome:<{OUTCOME_WIDTH}}[/]",
+            f"[bold]{name:<{NAME_WIDTH}}[/]",
+            f"lag {_seconds(finished.get('lag_seconds'))}",
+            f"attempt {finished.get('attempt', '?')}",
+        )
+    )
+
+
+def _why(finished: dict[str, Any]) -> str:
+    why = finished.get("error") or finished.get("reason") if finished.get("outcome") != "succeeded" else None
+    # An error may have lines of its own.
+    return f"[dim]{escape(' '.join(str(why).split())[:MOST_OF_ERROR])}[/]" if why else ""
 
 
 def _seconds(value: Any) -> str:
