@@ -58,7 +58,7 @@ class Dispatcher(Function):
 
 def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -> None:
     """Let `role` claim and send. The sweeper, which ticks shards that went quiet, needs the same."""
-    job_store.grant(role, schema.SCHEDULES, READ + WRITE, indexes=("due",))
+    job_store.grant(role, schema.SCHEDULES, READ + WRITE, indexes=(schema.DUE,))
     job_store.grant(role, schema.RUNS, READ + WRITE)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
     job_store.grant(role, schema.AUDIT, APPEND)

@@ -29,15 +29,15 @@ class JobStore(Construct):
         role: iam.Role,
         table: schema.Table,
         actions: tuple[str, ...],
-        indexes: tuple[str, ...] = (),
+        indexes: tuple[schema.Index, ...] = (),
     ) -> None:
         """Let `role` do `actions` on `table`, and query only the `indexes` named."""
         arn = self._tables[table.name].table_arn
         role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn]))
-        known = {index.name for index in table.indexes}
-        if not known.issuperset(indexes):
-            raise ValueError(f"table {table.name} has the indexes {sorted(known)}, not {sorted(indexes)}")
-        queried = [f"{arn}/index/{index}" for index in indexes]
+        foreign = [index.name for index in indexes if index not in table.indexes]
+        if foreign:
+            raise ValueError(f"{', '.join(foreign)}: no index of the table {table.name}")
+        queried = [f"{arn}/index/{index.name}" for index in indexes]
         if queried:
             role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=queried))
 

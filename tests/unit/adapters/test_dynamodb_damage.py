@@ -8,7 +8,7 @@ import pytest
 
 from cronfleet.adapters.dynamodb.errors import Damaged
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, timer_item
-from cronfleet.adapters.dynamodb.schema import SCHEDULES
+from cronfleet.adapters.dynamodb.schema import DUE, SCHEDULES
 from cronfleet.domain.claim import RunTimer, Unreadable
 from cronfleet.domain.dispatch_plan import plan
 from cronfleet.domain.reason import Code, Reason
@@ -46,7 +46,7 @@ def put(engine: Engine, item: Any) -> None:
 def damages() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each attribute in turn missing or garbage, in a timer of a schedule and in one of a run."""
     for name, item in (("timer", timer_item(waiting("bad"))), ("run", run_timer_item(run_timer(schedule_id="bad")))):
-        projected = set(SCHEDULES.indexes[0].projected) - {"schedule_id"}
+        projected = set(DUE.projected) - {"schedule_id"}
         for attribute in sorted(set(item) & projected):
             yield f"{name} without {attribute}", {key: value for key, value in item.items() if key != attribute}
             for number, garbage in enumerate(GARBAGE):

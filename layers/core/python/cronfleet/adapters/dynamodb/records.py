@@ -292,5 +292,10 @@ def read(model: type[Record], item: Item) -> Record:
     return record
 
 
+def damaged(item: Item, error: Exception) -> Damaged:
+    """What is said of an item whose attributes have the right types and hold nothing that can be used."""
+    return Damaged(f"{_name(item)}: {type(error).__name__}: {error}")
+
+
 def _name(item: Item) -> str:
     return " / ".join(str(item.get(key, {}).get("S")) for key in ("pk", "sk"))

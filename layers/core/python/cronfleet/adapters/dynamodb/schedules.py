@@ -24,8 +24,6 @@ MIN_LIST_PAGE: Final = 100
 _ID_MARGIN: Final = MINUTE
 """An entry's id is made by the clock of its process, its `at` is never before the change that preceded it."""
 
-_BY_TENANT: Final = schema.SCHEDULES.indexes[1]
-
 
 class DynamoSchedules:
     """Timers, definitions, lists, and the one transaction."""
@@ -84,7 +82,12 @@ class DynamoSchedules:
         values = {":tenant": text(tenant)} | ({":prefix": text(prefix)} if prefix else {})
         for _ in range(MAX_LIST_PAGES):
             items, start = self._database.query(
-                schema.SCHEDULES, condition, values, limit=max(limit + 1, MIN_LIST_PAGE), index=_BY_TENANT, start=start
+                schema.SCHEDULES,
+                condition,
+                values,
+                limit=max(limit + 1, MIN_LIST_PAGE),
+                index=schema.BY_TENANT,
+                start=start,
             )
             yield from map(_listed_of, items)
             if start is None:

@@ -40,6 +40,7 @@ class Table:
 
 
 TTL_ATTRIBUTE: Final = "expires_at"
+"""Whole seconds since the epoch, as DynamoDB wants them."""
 
 # Everything a claim needs, so that a claim costs no read; at most 20 names, which is what DynamoDB takes per index.
 # Tenant, run and attempt stand in the keys, the shard in `due_shard`. `claim_batch` is not here on purpose: only the
@@ -62,16 +63,18 @@ DUE_PROJECTION: Final = (
     "fire_through",
 )
 
+# Sparse: only an item that waits to fire carries `due_shard`.
+DUE: Final = Index("due", Key("due_shard"), Key("due_at", "N"), DUE_PROJECTION)
+# Only TIMER items carry `list_tenant`; nothing projected here changes when a schedule fires.
+BY_TENANT: Final = Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("status", "version"))
+# Sparse: a row carries `failed_tenant` only when it is dead or refused.
+FAILED: Final = Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",))
+
 SCHEDULES: Final = Table(
     name="schedules",
     partition=Key("pk"),
     sort=Key("sk"),
-    indexes=(
-        # Sparse: only an item that waits to fire carries `due_shard`.
-        Index("due", Key("due_shard"), Key("due_at", "N"), DUE_PROJECTION),
-        # Only TIMER items carry `list_tenant`; nothing projected here changes when a schedule fires.
-        Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("status", "version")),
-    ),
+    indexes=(DUE, BY_TENANT),
     ttl=TTL_ATTRIBUTE,
     holds="one item collection per schedule: TIMER, V#n, GATE, and timers of its runs",
 )
@@ -80,10 +83,7 @@ RUNS: Final = Table(
     name="runs",
     partition=Key("pk"),
     sort=Key("sk"),
-    indexes=(
-        # Sparse: a row carries `failed_tenant` only when it failed or is dead.
-        Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",)),
-    ),
+    indexes=(FAILED,),
     ttl=TTL_ATTRIBUTE,
     holds="the ledger: one row per run, skip or range, newest first within its schedule",
 )

@@ -24,7 +24,6 @@ from cronfleet.ports.job_store import Page
 MAX_BATCH_PAGES: Final = 20
 """Pages of the dispatch log that one reading of it takes: each is up to 1 MB, which is some 200 full batches."""
 
-_DUE: Final = schema.SCHEDULES.indexes[0]
 _JSON: Final = JsonAttribute()
 
 _TAKE: Final = Expression(
@@ -115,7 +114,7 @@ class DynamoShards:
             "#due_shard = :shard AND #due_at <= :until",
             {":shard": text(keys.due_shard(shard)), ":until": number(until)},
             limit=limit,
-            index=_DUE,
+            index=schema.DUE,
             start=None if cursor is None else _due_start(shard, cursor),
         )
         more = None if last is None else cursors.encode([last["due_at"]["N"], last["pk"]["S"], last["sk"]["S"]])

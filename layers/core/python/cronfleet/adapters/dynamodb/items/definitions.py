@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from cronfleet.adapters.dynamodb import keys
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.policies import retry_json, retry_of, timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.timers import trigger_of
-from cronfleet.adapters.dynamodb.records import DefinitionRecord, read
+from cronfleet.adapters.dynamodb.records import DefinitionRecord, damaged, read
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.schedule import Definition, Policies, Spec
@@ -35,7 +35,7 @@ def definition_of(item: Item) -> Definition:
         tenant, schedule_id = keys.parse_schedule(record.pk)
         spec = _spec_of(record.spec)
     except (CronfleetError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
     return Definition(tenant, schedule_id, record.version, spec, record.author, record.created_at, record.reason)
 
 

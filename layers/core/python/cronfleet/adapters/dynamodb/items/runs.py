@@ -3,9 +3,9 @@
 from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import RunRecord, read
+from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.run import ROW_LIFE_SECONDS, Attempt, Outcome, Run, RunStatus
 
@@ -54,7 +54,7 @@ def run_of(item: Item) -> Run:
     try:
         return _run(record)
     except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
 
 
 def _run(record: RunRecord) -> Run:

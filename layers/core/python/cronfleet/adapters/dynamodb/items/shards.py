@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord, read
+from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord, damaged, read
 from cronfleet.domain.books import Books, Owed
 from cronfleet.domain.claim import (
     Batch,
@@ -75,7 +75,7 @@ def batch_of(item: Item, shard: int) -> Batch:
             frozenset(record.previous_losers or ()),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
 
 
 def _claim_json(claim: Claim) -> list[Any]:
@@ -184,7 +184,7 @@ def books_of(item: Item, shard: int) -> Books:
         owed = {batch: _owed_of(stored) for batch, stored in unpack(record.owed).items()}
         return Books(shard, record.rev, _batch_id(shard, record.closed_through), owed)
     except (ValueError, KeyError, TypeError) as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
 
 
 def _owed_json(owed: Owed) -> list[Any]:

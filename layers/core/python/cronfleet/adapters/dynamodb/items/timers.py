@@ -9,7 +9,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Damaged, Item
 from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, read
+from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
@@ -67,7 +67,7 @@ def timer_of(item: Item) -> Timer:
     try:
         return _timer(record)
     except _UNREADABLE as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
 
 
 def _timer(record: TimerRecord) -> Timer:
@@ -174,7 +174,7 @@ def run_timer_of(item: Item) -> RunTimer:
             claim_batch=record.claim_batch,
         )
     except _UNREADABLE as error:
-        raise Damaged(f"{record.pk} / {record.sk}: {type(error).__name__}: {error}") from error
+        raise damaged(item, error) from error
 
 
 def due_item_of(item: Item) -> DueItem:
