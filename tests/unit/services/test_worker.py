@@ -15,6 +15,7 @@ from cronfleet.domain.run import Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Status
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, NoAnswer, UpdateTimer
 from cronfleet.services.worker import NotSent
+from tests.support.actors import no_actor_left
 from tests.support.builders import every, message
 from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Once, Workshop, fails_first
 
@@ -491,3 +492,24 @@ def test_the_policies_of_a_schedule_give_the_deadline() -> None:
     world.edit(policies=Policies(timeout_seconds=5))
     world.deliver()
     assert world.targets.made[0].deadline_at == TWO + 5 * SECOND
+
+
+def test_a_clock_that_jumps_while_a_row_is_read_does_not_take_over_a_live_lease() -> None:
+    """Found by simulation: half a minute ahead, a live lease looks ended."""
+    world = Workshop()
+    first = world.deliver_as_actor("first")
+    while first.at != "call":
+        first.step()
+    second = world.deliver_as_actor("second")
+    with no_actor_left(first, second):
+        while second.at != "insert_run done":
+            second.step()
+        world.clock.advance(PAST_LEASE)
+        world.store.state.skew_ms = PAST_LEASE
+        second.run()
+        world.clock.advance(-PAST_LEASE)
+        world.store.state.skew_ms = 0
+        assert isinstance(second.error, ClockSkewed)
+        first.finish()
+    assert [made.fence for made in world.targets.made] == [1]
+    assert world.stored.status is RunStatus.SUCCEEDED

@@ -133,6 +133,8 @@ class Worker:
         fresh = message.attempt == 1 and message.key.is_scheduled
         row = None if fresh else ask(lambda: self._store.get_run(message.key))
         for _ in range(MAX_START_ROUNDS):
+            # Again after every answer: a clock that has jumped meanwhile would take a live lease for an ended one.
+            require_true_clock(self._store, self._telemetry)
             decision = decide_start(row, message, owner, self._clock.now())
             if isinstance(decision, Drop):
                 self._drop(message, decision.reason)
@@ -244,6 +246,7 @@ class Worker:
     # --- the target, and the end ----------------------------------------------------------------------------
 
     def _call(self, ready: _Ready) -> Result:
+        require_true_clock(self._store, self._telemetry)
         run, spec, now = ready.run, ready.definition.spec, self._clock.now()
         deadline = deadline_at(run, spec.policies.timeout_seconds, now)
         if deadline <= now:
