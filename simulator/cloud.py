@@ -3,21 +3,23 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.domain.claim import DueItem
-from simulator.faults import MINUTE
+from simulator.faults import MINUTE, SECOND
 from simulator.loop import Loop, Process
 from simulator.wire import Weather
 
 Body = TypeVar("Body")
-SECOND: Final = 1_000
 
 LIMITS: Final = {"ticker": 30_000, "dispatcher": 60_000, "sweeper": 120_000, "worker": 900_000, "api": 29_000}
-"""How long an invocation of each function may last before it is stopped."""
+"""Milliseconds that an invocation of each function may last before it is stopped."""
 
 MAX_RECEIVES: Final = 5
+"""Deliveries of a message before it goes to the dead-letter queue."""
+
 MAX_LATENESS: Final = 20 * SECOND
 
 
@@ -98,7 +100,7 @@ class Queue(Generic[Body]):
                 weather.rng.randint(0, MAX_LATENESS) if weather.strikes("late_message") else weather.rng.randint(0, 400)
             )
             message = _Message(body)
-            self._loop.after(delay_seconds * SECOND + late, lambda message=message: self._arrive(message))  # type: ignore[misc]
+            self._loop.after(delay_seconds * SECOND + late, partial(self._arrive, message))
 
     def _arrive(self, message: _Message[Body]) -> None:
         if self._weather.is_out("polling_outage", self._loop.now):

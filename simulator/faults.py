@@ -8,7 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Final
 
-MINUTE: Final = 60_000
+SECOND: Final = 1_000
+MINUTE: Final = 60 * SECOND
 
 KINDS: Final = (
     "crash",

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +59,7 @@ class History:
 
     @property
     def digest(self) -> str:
+        """What was noted, as sixteen hexadecimal digits."""
         return str(self._hash.hexdigest()[:16])
 
 
@@ -81,6 +81,3 @@ class Notes:
     def alarm(self, name: str, **fields: object) -> None:
         self._history.alarms[name] += 1
         self._history.note(name, sorted((key, str(value)) for key, value in fields.items()))
-
-
-Snapshot = Mapping[str, Any]

@@ -15,8 +15,8 @@ from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigge
 from cronfleet.services.access import Caller
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
+from simulator.faults import SECOND
 
-SECOND: Final = 1_000
 TENANTS: Final = ("acme", "globex", "initech")
 CRONS: Final = (
     "* * * * *",
@@ -29,8 +29,10 @@ CRONS: Final = (
 )
 ZONES: Final = ("UTC", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe")
 INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
+"""Seconds."""
 
 Change = Callable[[Schedules, Runs, Caller, str], Any]
+"""What a caller does to the schedule of that id."""
 
 
 def drawn_trigger(rng: random.Random, now: int) -> Trigger:
@@ -67,10 +69,13 @@ def always(spec: Spec) -> Callable[[Spec | None, Instant], Spec]:
 
 
 def create(spec: Spec) -> Change:
+    """Put a schedule, whether it is there or not."""
     return lambda schedules, _runs, caller, name: schedules.put(caller, name, always(spec))
 
 
 def retime(trigger: Trigger) -> Change:
+    """An edit of the trigger alone."""
+
     def made(current: Spec | None, _now: Instant) -> Spec:
         return replace(current, trigger=trigger) if current else Spec(trigger, HandlerTarget("sim.job"))
 
@@ -87,18 +92,22 @@ def describe(text: str) -> Change:
 
 
 def pause(until: int | None) -> Change:
+    """A pause, with an end of its own or without."""
     return lambda schedules, _runs, caller, name: schedules.pause(caller, name, reason="maintenance", until=until)
 
 
 def resume(missed: Misfire | None) -> Change:
+    """A resume that wants what `missed` says of the fires held back."""
     return lambda schedules, _runs, caller, name: schedules.resume(caller, name, missed=missed)
 
 
 def delete() -> Change:
+    """A cancellation."""
     return lambda schedules, _runs, caller, name: schedules.delete(caller, name)
 
 
 def run_now() -> Change:
+    """A run besides what the trigger names."""
     return lambda _schedules, runs, caller, name: runs.run_now(caller, name)
 
 

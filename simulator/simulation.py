@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from simulator import faults as fault_kinds
@@ -66,21 +67,18 @@ def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) ->
     for tenant, name in names:
         at = START + rng.randint(0, 2 * MINUTE)
         spec = population.drawn_spec(rng, at)
-        world.loop.at(at, lambda t=tenant, n=name, s=spec: world.ask(t, n, "create", population.create(s)))  # type: ignore[misc]
+        world.loop.at(at, partial(world.ask, tenant, name, "create", population.create(spec)))
     for _ in range(round((calm_at - START) / HOUR * CHANGES_PER_HOUR)):
         at = rng.randint(START + MINUTE, calm_at)
         tenant, name = rng.choice(names)
         action, change = population.drawn_change(rng, at)
-        world.loop.at(at, lambda t=tenant, n=name, a=action, c=change: world.ask(t, n, a, c))  # type: ignore[misc]
+        world.loop.at(at, partial(world.ask, tenant, name, action, change))
 
 
 def _let_all_go_on(world: World) -> None:
     """Callers resume what is paused, so that every nominal that was held back gets its entry."""
     for tenant, name in sorted(world.store.state.timers):
-        world.loop.after(
-            2 * MINUTE,
-            lambda t=tenant, n=name: world.ask(t, n, "resume", population.resume(None)),  # type: ignore[misc]
-        )
+        world.loop.after(2 * MINUTE, partial(world.ask, tenant, name, "resume", population.resume(None)))
 
 
 def _settle(world: World, calm_at: int) -> int:

@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from cronfleet.domain.claim import ClaimOutcome
 from cronfleet.ports.job_store import NoAnswer
-from simulator.faults import NONE, Faults
+from simulator.faults import NONE, SECOND, Faults
 from simulator.history import History
 from simulator.loop import Killed, Process
 
@@ -14,7 +15,10 @@ TIMER_WRITES: Final = frozenset({"claim", "defer", "commit"})
 """Calls that write the due index: those a hot partition throttles, claims and callers' changes alike."""
 
 UNITS_PER_TIMER_WRITE: Final = 2
-TIMEOUT: Final = 5_000
+"""Write units of the index: an entry out, an entry in."""
+
+TIMEOUT: Final = 5 * SECOND
+"""After which a call to a store that is out is given up."""
 
 
 class Weather:
@@ -123,7 +127,7 @@ class WiredStore:
             (outcome,) = self._wire.call("claim", lambda: self._store.claim(batch_id, [claim]))
         except NoAnswer:
             return ClaimOutcome.UNANSWERED
-        return outcome  # type: ignore[no-any-return]
+        return ClaimOutcome(outcome)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
@@ -152,9 +156,13 @@ class WiredQueue:
             refused = [entry for entry in entries if self._weather.strikes("refused_message")]
             accepted = [entry for entry in entries if entry not in refused]
             try:
-                self._wire.call("send", lambda entries=accepted: [self._put(entry) for entry in entries])  # type: ignore[misc]
+                self._wire.call("send", partial(self._put_all, accepted))
             except NoAnswer:
                 unsent += entries
             else:
                 unsent += refused
         return unsent
+
+    def _put_all(self, entries: Sequence[Any]) -> None:
+        for entry in entries:
+            self._put(entry)

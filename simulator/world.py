@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -140,7 +141,7 @@ class World:
                 continue
             for _ in range(2 if self.weather.strikes("double_invocation") else 1):
                 delay = self.weather.rng.randint(0, 50_000)
-                self.loop.after(delay, lambda kind=kind, body=body: self.functions.invoke(kind, body))  # type: ignore[misc]
+                self.loop.after(delay, partial(self.functions.invoke, kind, body))
         self.loop.after(MINUTE, self._each_minute)
 
     # --- callers -----------------------------------------------------------------------------------------------

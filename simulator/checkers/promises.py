@@ -12,14 +12,19 @@ from typing import Any, Final
 
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.violation import Violation
+from simulator.faults import MINUTE, SECOND
 from simulator.history import Call, Request
 from simulator.world import World
 
-EARLY_BY_STORE: Final = 3_000
-RECOVERY: Final = 5 * 60_000
+EARLY_BY_STORE: Final = 3 * SECOND
+"""By how much a start may come early by the store's clock: two clocks may be off, and a header has whole seconds."""
+
+RECOVERY: Final = 5 * MINUTE
 """A sweep may begin a minute and some after the lease, find the run in a batch of its own, and its message be slow."""
 
-CALM_LAG: Final = 25_000
+CALM_LAG: Final = 25 * SECOND
+"""The longest lag of a fire that comes due once all is calm."""
+
 TERMINAL: Final = frozenset({"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "refused"})
 OFF: Final = frozenset({"resume", "create", "retime"})
 """Requests after which an earlier pause may not hold any more (a retime of a paused schedule keeps it paused)."""
@@ -150,11 +155,11 @@ def check_settled(world: World, spans: Spans) -> Iterator[Violation]:
             yield Violation(spans.end_at, "a run never ended", f"{key.run_id}: {row}")
     state = world.store.state
     for shard, lease in state.leases.items():
-        if lease.open_batch is not None and lease.until < spans.end_at - 60_000:
+        if lease.open_batch is not None and lease.until < spans.end_at - MINUTE:
             yield Violation(spans.end_at, "a batch stays open", f"shard {shard}: {lease}")
     for timer in state.timers.values():
         waits = timer.status.value == "active" and timer.nominal_at is not None
-        if waits and timer.due_at is not None and timer.due_at < spans.end_at - 60_000:
+        if waits and timer.due_at is not None and timer.due_at < spans.end_at - MINUTE:
             yield Violation(spans.end_at, "a due fire is not claimed", f"{timer}")
         if timer.status.value == "parked":
             yield Violation(spans.end_at, "a sound schedule was parked", f"{timer}")
@@ -163,11 +168,12 @@ def check_settled(world: World, spans: Spans) -> Iterator[Violation]:
 def check_recovery(world: World, spans: Spans) -> Iterator[Violation]:
     """Once calm, a run whose worker died is taken over within its lease and the sweeper's minute."""
     for key, row in world.rows.items():
-        for before, after in pairwise(row.attempts):
+        for before in row.attempts[:-1]:
             if before.outcome is None or before.outcome.value != "lost":
                 continue
             lease_until = world.rows.lease_until(key.run_id, before.fence)
-            revived_at = world.rows.started_at(key.run_id, after.fence)
+            # The very next fence: that takeover may have had to wait out a pause, and left no attempt of its own.
+            revived_at = world.rows.started_at(key.run_id, before.fence + 1)
             if revived_at > max(lease_until, spans.calm_at) + RECOVERY:
                 yield Violation(revived_at, "a dead lease was not revived in time", f"{key.run_id}: {row}")
 

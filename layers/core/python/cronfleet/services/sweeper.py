@@ -14,10 +14,10 @@ from cronfleet.domain.attempt import Refuse, decide_start
 from cronfleet.domain.books import (
     FIRST_RESEND,
     MAX_OPEN_BATCHES,
-    SETTLE_AFTER,
     Books,
     Owed,
     Standing,
+    is_ripe,
     resend_allowance,
     standing,
     still_draining,
@@ -81,7 +81,10 @@ class _Reading:
 
 
 class Sweeper:
-    """Sweeps every shard in two passes: read all, so that each tier's pace is known, then send and write."""
+    """Sweeps every shard in two passes: read, revive and note all; then, each tier's pace known, send again.
+
+    What a shard's reading found is noted before the next is read, so that a sweeper that dies gets on all the same.
+    """
 
     def __init__(
         self,
@@ -112,13 +115,14 @@ class Sweeper:
                 break
             try:
                 self._wake_if_quiet(shard, now, deadline_at, report)
-                readings.append(self._read(shard, now, pace))
+                reading = self._read(shard, now, pace)
+                self._note(reading, report)
+                readings.append(reading)
                 report.shards += 1
             except NoAnswer as error:
                 report.failed_shards += 1
                 self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
         for reading in readings:
-            report.settled += reading.settled
             self._settle(reading, report)
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
@@ -174,8 +178,10 @@ class Sweeper:
         named = {batch.previous for batch in window} | {last}
         announced = [batch for batch in window if batch.batch_id in named]
         successors = {batch.previous: batch for batch in announced}
-        for batch in announced:
-            if batch.batch_id == lease.open_batch or batch.claimed_at > now - SETTLE_AFTER:
+        ripe = [place for place, batch in enumerate(announced) if is_ripe(batch, now)]
+        # A younger batch with short limits is not kept waiting by an older one with long ones.
+        for batch in announced[: ripe[-1] + 1 if ripe else 0]:
+            if batch.batch_id == lease.open_batch:
                 return
             if batch.batch_id == last:
                 yield batch, lease.last_losers
@@ -204,25 +210,33 @@ class Sweeper:
                 ask(partial(self._store.insert_run, decision.run))
                 self._telemetry.alarm("run_refused", run_id=message.key.run_id, reason=Code.TOO_OLD)
 
+    def _note(self, reading: _Reading, report: SweepReport) -> None:
+        """Revive dead leases at once, and write down how far the shard is settled."""
+        for item in reading.open:
+            dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
+            report.revived += self._send(dead, "lease_revived")
+        report.settled += reading.settled
+        report.open += len(reading.open)
+        self._write(reading, {str(item.batch.batch_id): item.owed for item in reading.open})
+
     def _settle(self, reading: _Reading, report: SweepReport) -> None:
         """Send again what must be, then write the books: a crash in between sends a copy, which is harmless."""
-        still_open = {str(item.batch.batch_id): self._act_on(item, reading, report) for item in reading.open}
-        report.open += len(still_open)
+        still_open = {str(item.batch.batch_id): self._resend(item, reading, report) for item in reading.open}
+        self._write(reading, still_open)
+
+    def _write(self, reading: _Reading, still_open: Mapping[str, Owed]) -> None:
         books = replace(
             reading.books, rev=reading.books.rev + 1, closed_through=reading.closed_through, open=still_open
         )
         if replace(books, rev=reading.books.rev) == reading.books:
             return
         try:
-            if not ask(lambda: self._store.put_books(books)):
+            if ask(lambda: self._store.put_books(books)):
+                reading.books = books
+            else:
                 self._telemetry.event("books_written_by_another", shard=books.shard)
         except NoAnswer as error:
             self._telemetry.alarm("sweep_failed", shard=books.shard, error=str(error))
-
-    def _act_on(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
-        dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
-        report.revived += self._send(dead, "lease_revived")
-        return self._resend(item, reading, report)
 
     def _resend(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
         """Send again what no worker has started, as far as this sweep may; each before any for the second time."""
