@@ -11,13 +11,18 @@ SCHEDULER_ACTOR: Final = "cronfleet"
 
 
 # Crockford's base 32 in lower case: no i, l, o, u, and in the order of ASCII, so that ids sort as numbers do.
-ID_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _PREFIX_LENGTH: Final = 10
+
+
+def base32(number: int, length: int) -> str:
+    """The lowest `length` digits of `number`, as ids are written."""
+    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(length)))
 
 
 def id_prefix(instant: Instant) -> str:
     """How the id of an entry begins that was made at `instant`: ids are ULIDs, and sort by time."""
-    return "".join(ID_ALPHABET[instant >> 5 * place & 31] for place in reversed(range(_PREFIX_LENGTH)))
+    return base32(instant, _PREFIX_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cronfleet.domain.attempt import paused_reason
-from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, TimerKind
+from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
-from cronfleet.domain.errors import Contended, CronfleetError, Invalid
+from cronfleet.domain.errors import Contended, Invalid
 from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.misfire import Misfire, split
@@ -21,7 +21,7 @@ from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Change, Definition, Pause, Spec, Status, Timer, moved
 from cronfleet.domain.shard import shard_of
 from cronfleet.domain.tenant import Tenant
-from cronfleet.domain.trigger import OneShotTrigger, latest_fires
+from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger, latest_fires
 
 CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
 """How far ahead of this process's clock a dispatcher may have claimed: both clocks may be off, either way."""
@@ -167,7 +167,7 @@ def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, .
     claim = claim_schedule(timer, now, look_ahead=0)
     rest = claim.following
     if len(claim.fires) > MAX_FIRES_PER_CHANGE or (rest is not None and rest.due_at <= now):
-        raise Contended(f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds")
+        raise _too_many_due(timer)
     queued = list(claim.fires)
     rows = list(_missed_row(claim, timer, now))
     if rest is not None and rest.nominal_at <= now:
@@ -176,7 +176,13 @@ def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, .
         else:
             rows.append(_superseded_row(timer, rest, now))
     rows += [_queued_row(timer, after, fire) for fire in queued]
-    return tuple(rows), tuple(_queued_timer(timer, after, fire, now) for fire in queued)
+    return tuple(rows), tuple(
+        first_attempt(_key(timer, fire.nominal_at), after, due_at=floor_second(now)) for fire in queued
+    )
+
+
+def _too_many_due(timer: Timer) -> Contended:
+    return Contended(f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds")
 
 
 def _overtaken(timer: Timer, now: Instant, reason: Reason) -> tuple[Run, ...]:
@@ -187,8 +193,8 @@ def _overtaken(timer: Timer, now: Instant, reason: Reason) -> tuple[Run, ...]:
     """
     try:
         return tuple(_overtaken_rows(timer, now, reason))
-    except (ValueError, ArithmeticError, Invalid):
-        # A trigger that no longer computes is why schedules are parked; nothing it named is under way.
+    except UNCOMPUTABLE:
+        # That is why schedules are parked; nothing that such a trigger named is under way.
         return ()
 
 
@@ -199,9 +205,7 @@ def _overtaken_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]:
         if fire.due_at > now:
             rows.append(_ended_row(timer, fire, now, reason))
         if len(rows) > MAX_FIRES_PER_CHANGE:
-            raise Contended(
-                f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds"
-            )
+            raise _too_many_due(timer)
         fire = first_fire(timer, fire.nominal_at)
     return rows
 
@@ -243,19 +247,6 @@ def _queued_row(timer: Timer, after: Timer, fire: Fire) -> Run:
     )
 
 
-def _queued_timer(timer: Timer, after: Timer, fire: Fire, now: Instant) -> RunTimer:
-    return RunTimer(
-        _key(timer, fire.nominal_at),
-        TimerKind.QUEUED,
-        attempt=1,
-        due_at=floor_second(now),
-        tier=timer.tier,
-        shard=timer.shard,
-        version=after.version,
-        timeout_seconds=after.timeout_seconds,
-    )
-
-
 def _key(timer: Timer, nominal_at: Instant) -> RunKey:
     return RunKey(timer.tenant, timer.schedule_id, timer.epoch, nominal_at)
 
@@ -280,14 +271,10 @@ def _held_back(timer: Timer, now: Instant) -> _Held | None:
 def _newest(timer: Timer, first_at: Instant, now: Instant, limit: int) -> list[Instant]:
     """The newest `limit` nominals from `first_at` up to `now`; at least one."""
     try:
-        return latest_fires(timer.trigger, first_at - 1, _until(timer, now), limit) or [first_at]
-    except (CronfleetError, ValueError, ArithmeticError):
-        # A trigger that no longer computes is why schedules are parked; it must not keep them from being cancelled.
+        return latest_fires(timer.trigger, first_at - 1, timer.capped(now), limit) or [first_at]
+    except UNCOMPUTABLE:
+        # That is why schedules are parked; it must not keep them from being cancelled.
         return [max(first_at, floor_second(now))]
-
-
-def _until(timer: Timer, now: Instant) -> Instant:
-    return now if timer.end_at is None else min(now, timer.end_at)
 
 
 def _held_back_row(timer: Timer, now: Instant) -> tuple[Run, ...]:

@@ -14,6 +14,7 @@ MAX_FIRES_PER_CLAIM: Final = 60
 """Nominals that one claim takes: a one-second interval fires every second under a look-ahead of ten."""
 
 MAX_BATCH_ENTRIES: Final = 100
+"""Claims of one batch, and items of one page of the due index."""
 
 
 class TimerKind(StrEnum):
@@ -37,6 +38,20 @@ class RunTimer:
     version: int
     timeout_seconds: int
     claim_batch: str | None = None
+
+
+def first_attempt(key: RunKey, timer: Timer, due_at: Instant) -> RunTimer:
+    """The timer of a run whose row was written beforehand, under what the schedule's `timer` says now."""
+    return RunTimer(
+        key,
+        TimerKind.QUEUED,
+        attempt=1,
+        due_at=due_at,
+        tier=timer.tier,
+        shard=timer.shard,
+        version=timer.version,
+        timeout_seconds=timer.timeout_seconds,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,7 @@ class ScheduleClaim:
     following: Fire | None
 
     def run_key(self, nominal_at: Instant) -> RunKey:
+        """The run that a fire of this claim becomes."""
         return RunKey(self.tenant, self.schedule_id, self.epoch, nominal_at)
 
     def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:

@@ -20,7 +20,6 @@ from cronfleet.domain.claim import (
     SkippedRange,
     Unreadable,
 )
-from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.fairness import rounds
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.jitter import due_at as jittered
@@ -28,7 +27,7 @@ from cronfleet.domain.lease import SLOT
 from cronfleet.domain.misfire import split
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Status, Timer
-from cronfleet.domain.trigger import latest_fires
+from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 
 LOOK_AHEAD: Final = 10 * SECOND
 """Fires due this soon are claimed now and delayed by the queue to their second: two ticks' worth."""
@@ -107,7 +106,7 @@ def _plan_ready(item: Timer | RunTimer, now: Instant, made: Plan, used: Counter[
         return
     try:
         claim = claim_schedule(item, now)
-    except (CronfleetError, ValueError, ArithmeticError) as error:
+    except UNCOMPUTABLE as error:
         # A trigger that no longer computes must not stop the shard: it alone is parked.
         made.parks.append(Park(item, Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}")))
         return
@@ -196,9 +195,8 @@ def _skip_missed(timer: Timer, first: Fire, now: Instant) -> tuple[SkippedRange 
     if first.due_at > missed_through or _is_wanted(timer, first):
         return None, first
     wanted = timer.misfire.wanted
-    until = missed_through if timer.end_at is None else min(missed_through, timer.end_at)
     # Two more than are wanted: one to end the dropped range with, one that jitter may still save.
-    newest = latest_fires(timer.trigger, first.nominal_at - 1, until, wanted + 2)
+    newest = latest_fires(timer.trigger, first.nominal_at - 1, timer.capped(missed_through), wanted + 2)
     missed = [nominal for nominal in newest if _due_at(timer, nominal) <= missed_through] or [first.nominal_at]
     dropped, kept = split(missed, wanted)
     if not dropped:

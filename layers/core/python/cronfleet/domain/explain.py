@@ -14,13 +14,12 @@ from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire
-from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, Run, RunStatus
 from cronfleet.domain.schedule import Definition, Status, Timer
-from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger
 
 Value: TypeAlias = str | int | float | list[str] | None
 """What a detail may hold; instants are RFC 3339 text, names of instants end in `_at`."""
@@ -117,7 +116,7 @@ def _is_named(at: Instant, facts: Facts) -> bool:
         return False
     try:
         return naming.is_inside(timer, at) and naming.names(timer.trigger, at)
-    except (CronfleetError, ValueError, ArithmeticError):
+    except UNCOMPUTABLE:
         return timer.nominal_at is not None and at >= timer.nominal_at
 
 

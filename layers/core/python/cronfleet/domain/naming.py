@@ -30,21 +30,18 @@ def is_inside(timer: Timer, instant: Instant) -> bool:
 def nominals(timer: Timer, first_at: Instant, last_at: Instant, limit: int) -> list[Instant]:
     """The oldest `limit` nominals of `timer` from `first_at` to `last_at`, both included, inside its start and end."""
     first_at = max(first_at, timer.start_at or EARLIEST)
-    last_at = last_at if timer.end_at is None else min(last_at, timer.end_at)
-    return list(islice(fires(timer.trigger, first_at - 1, last_at), limit))
+    return list(islice(fires(timer.trigger, first_at - 1, timer.capped(last_at)), limit))
 
 
 def last_nominal(timer: Timer, first_at: Instant, last_at: Instant) -> Instant:
     """The latest nominal from `first_at`, which is one, to `last_at`."""
-    last_at = last_at if timer.end_at is None else min(last_at, timer.end_at)
-    return max(first_at, *latest_fires(timer.trigger, first_at - 1, last_at, 1), first_at)
+    return max(first_at, *latest_fires(timer.trigger, first_at - 1, timer.capped(last_at), 1), first_at)
 
 
 def nearest(timer: Timer, instant: Instant) -> tuple[Instant | None, Instant | None]:
     """The latest nominal before `instant` and the earliest after it, inside start and end, since 1970."""
     oldest = max(timer.start_at or EARLIEST, EARLIEST)
-    until = instant - 1 if timer.end_at is None else min(instant - 1, timer.end_at)
-    earlier = latest_fires(timer.trigger, oldest - 1, until, 1)
+    earlier = latest_fires(timer.trigger, oldest - 1, timer.capped(instant - 1), 1)
     later = timer.trigger.next_after(max(instant, oldest - 1))
     is_over = later is None or (timer.end_at is not None and later > timer.end_at)
     return (earlier[0] if earlier else None), (None if is_over else later)

@@ -25,6 +25,7 @@ ROW_LIFE_SECONDS: Final = 30 * 24 * 3600
 """Rows live at least this long by TTL, longer than any message."""
 
 MAX_ERROR_CHARACTERS: Final = 400
+"""Of an attempt's error, as it is kept: rows stay small."""
 
 _CAUSE: Final = re.compile(rf"{SCHEDULE_CAUSE}|{MANUAL_CAUSE}-[0-9a-z]{{1,40}}")
 
@@ -49,6 +50,7 @@ class RunKey:
 
     @property
     def is_scheduled(self) -> bool:
+        """Whether a fire of the trigger made it, and no request."""
         return self.cause == SCHEDULE_CAUSE
 
     @classmethod
@@ -181,7 +183,17 @@ class Run:
     """When the sweeper sent the message that started it, the first one having been lost or late."""
 
     @property
+    def last_nominal_at(self) -> Instant:
+        """The last nominal that this row stands for; its only one, if it is no range."""
+        return self.key.nominal_at if self.until_nominal_at is None else self.until_nominal_at
+
+    def stands_for(self, nominal_at: Instant) -> bool:
+        """Whether this row is the entry of `nominal_at`, or a range around it."""
+        return self.key.nominal_at <= nominal_at <= self.last_nominal_at
+
+    @property
     def is_terminal(self) -> bool:
+        """Whether nothing will change in this row any more."""
         return self.status in TERMINAL
 
     @property
@@ -191,6 +203,7 @@ class Run:
 
     @property
     def owner(self) -> str | None:
+        """Who made the latest attempt."""
         return self.attempts[-1].owner if self.attempts else None
 
     def moved(self, status: RunStatus, **changes: Any) -> "Run":

@@ -215,6 +215,10 @@ class Timer:
         position = len(self.epoch_starts) - (self.epoch - epoch)
         return self.epoch_starts[position] if position >= 0 else EARLIEST
 
+    def capped(self, instant: Instant) -> Instant:
+        """`instant`, or `end_at` where that is earlier."""
+        return instant if self.end_at is None else min(instant, self.end_at)
+
     @property
     def etag(self) -> str:
         """The HTTP validator: it moves with every accepted change, never with a claim or a deferral."""

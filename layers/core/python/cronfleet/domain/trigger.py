@@ -71,6 +71,9 @@ class OneShotTrigger:
 
 Trigger: TypeAlias = CronTrigger | IntervalTrigger | OneShotTrigger
 
+UNCOMPUTABLE: Final = (Invalid, ValueError, ArithmeticError)
+"""What a trigger raises that no longer computes: its zone has left the package, or the product is at fault."""
+
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "cron": ("cron", "timezone"),
     "every": ("every", "anchor"),

@@ -151,7 +151,7 @@ class Dossier:
         if span is None:
             return self._scan(self._spans[-1].epoch - 1 if self._spans else self.timer.epoch, first_at, last_at, None)
         found = self._scan(span.epoch, first_at, last_at, span.epoch) if span.is_alive else []
-        missing = [at for at in nominals if not any(_touches(row, at) for row in found)]
+        missing = [at for at in nominals if not any(row.stands_for(at) for row in found)]
         if missing:
             found += self._exact(span, missing)
         return found + self._claimed_ahead(span, first_at, last_at)
@@ -168,7 +168,7 @@ class Dossier:
                     return found
                 if not row.key.is_scheduled:
                     continue
-                if (row.until_nominal_at or row.key.nominal_at) >= first_at:
+                if row.last_nominal_at >= first_at:
                     if row.key.nominal_at <= last_at:
                         found.append(row)
                 elif row.key.nominal_at < first_at:
@@ -261,7 +261,3 @@ class Dossier:
 
 def _timing(timer: Timer) -> tuple[object, ...]:
     return timer.trigger, timer.start_at, timer.end_at
-
-
-def _touches(row: Run, at: Instant) -> bool:
-    return row.key.nominal_at <= at <= (row.until_nominal_at or row.key.nominal_at)

@@ -16,6 +16,7 @@ from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, fro
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports import cursors
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore, Page
@@ -120,9 +121,7 @@ class _Reading:
                 continue  # a range before it stands for it
             if len(self.entries) >= self.limit:
                 return
-            here = [
-                row for row in rows if row.key.nominal_at <= nominal_at <= (row.until_nominal_at or row.key.nominal_at)
-            ]
+            here = [row for row in rows if row.stands_for(nominal_at)]
             # Shortly after a change, rows that were claimed ahead of it may stand between what lasts.
             may_last = nominal_at > span.since + CLAIMED_AHEAD
             self._add(self.dossier.explain(nominal_at, here), named_by, may_last)
@@ -166,8 +165,8 @@ def _names(timer: Timer | None, at: Instant) -> bool:
 def _nominals(timer: Timer, first_at: Instant, last_at: Instant, limit: int) -> list[Instant]:
     try:
         return naming.nominals(timer, first_at, last_at, limit)
-    except (Invalid, ValueError, ArithmeticError):
-        # A trigger that no longer computes is why schedules are parked: it names what its timer waits for.
+    except UNCOMPUTABLE:
+        # That is why schedules are parked: such a trigger names what its timer waits for.
         waits = timer.nominal_at
         return [] if waits is None or not first_at <= waits <= last_at else [waits]
 
@@ -175,7 +174,7 @@ def _nominals(timer: Timer, first_at: Instant, last_at: Instant, limit: int) -> 
 def _count(timer: Timer, first_at: Instant, last_at: Instant) -> int | None:
     try:
         return naming.count(timer, first_at, last_at)
-    except (Invalid, ValueError, ArithmeticError):
+    except UNCOMPUTABLE:
         return None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from cronfleet.domain.claim import RunTimer, TimerKind
+from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
 from cronfleet.domain.form import Form, run_form
@@ -105,7 +105,7 @@ class Runs:
         seen = form | {"payload": override.payload} if override else form
         writes: list[Write] = [
             InsertRun(run),
-            InsertRunTimer(_first_attempt(run, timer)),
+            InsertRunTimer(first_attempt(run.key, timer, due_at)),
             audit(caller, change_id, now, Change.RUN, timer.schedule_id, after=seen, reason=reason),
         ]
         return Draft(writes, Answer(form, created=True))
@@ -180,7 +180,7 @@ class Runs:
                 partial(self._store.list_runs, key.tenant, key.schedule_id, cursor=cursor, limit=RANGE_PAGE)
             )
             for row in page.items:
-                if _covers(row, key):
+                if row.until_nominal_at is not None and row.stands_for(key.nominal_at):
                     return True
                 if _is_past(row, timer, key):
                     return False
@@ -188,19 +188,6 @@ class Runs:
             if cursor is None:
                 return False
         return False
-
-
-def _first_attempt(run: Run, timer: Timer) -> RunTimer:
-    return RunTimer(
-        run.key,
-        TimerKind.QUEUED,
-        attempt=1,
-        due_at=run.due_at,
-        tier=timer.tier,
-        shard=timer.shard,
-        version=timer.version,
-        timeout_seconds=timer.timeout_seconds,
-    )
 
 
 def _check_cancellable(run: Run) -> None:
@@ -224,10 +211,6 @@ def _may_be_claimed(timer: Timer, key: RunKey, now: Instant) -> bool:
 def _began_at(timer: Timer) -> Instant:
     """Since when the epoch's fires count, but for those that a resume asked for."""
     return max(timer.epoch_since, timer.created_at)
-
-
-def _covers(row: Run, key: RunKey) -> bool:
-    return row.until_nominal_at is not None and row.key.nominal_at <= key.nominal_at <= row.until_nominal_at
 
 
 def _is_past(row: Run, timer: Timer, key: RunKey) -> bool:

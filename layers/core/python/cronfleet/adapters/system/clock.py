@@ -4,7 +4,7 @@ import os
 import time
 from typing import Final
 
-from cronfleet.domain.audit import ID_ALPHABET
+from cronfleet.domain.audit import base32
 from cronfleet.domain.instant import Instant
 
 _ID_LENGTH: Final = 26
@@ -25,8 +25,5 @@ class SystemIds:
     def unique(self) -> str:
         """A new id; ids of one millisecond sort at random among themselves."""
         milliseconds = time.time_ns() // 1_000_000
-        return _base32((milliseconds << 8 * _RANDOM_BYTES) | int.from_bytes(os.urandom(_RANDOM_BYTES), "big"))
-
-
-def _base32(number: int) -> str:
-    return "".join(ID_ALPHABET[number >> 5 * place & 31] for place in reversed(range(_ID_LENGTH)))
+        random = int.from_bytes(os.urandom(_RANDOM_BYTES), "big")
+        return base32((milliseconds << 8 * _RANDOM_BYTES) | random, _ID_LENGTH)
