@@ -1,15 +1,24 @@
 """Schedules: what callers do with them. Each change is one transaction with its audit item."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from cronfleet.domain.change import cancelled, created, edited, paused, resumed, retimes
+from cronfleet.domain.change import (
+    MAX_FIRES_PER_CHANGE,
+    cancelled,
+    created,
+    edited,
+    paused,
+    resumed,
+    retimes,
+)
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form, schedule_form, spec_form
+from cronfleet.domain.held_claims import revived
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
@@ -20,8 +29,8 @@ from cronfleet.ports.job_store import (
     InsertDefinition,
     InsertRun,
     InsertRunTimer,
+    JobStore,
     Page,
-    ScheduleStore,
     UpdateTimer,
     Write,
 )
@@ -40,6 +49,11 @@ from cronfleet.services.changing import (
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
 
+REFUSED_ROWS: Final = 100
+"""Newest rows of the history that a resume looks through for fires that were claimed when the pause came: more than a
+claim ahead holds.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -56,7 +70,7 @@ class _Found:
 class Schedules:
     """The service behind /v1/schedules."""
 
-    def __init__(self, *, store: ScheduleStore, clock: Clock, ids: Ids, shards: int) -> None:
+    def __init__(self, *, store: JobStore, clock: Clock, ids: Ids, shards: int) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
@@ -238,10 +252,20 @@ class Schedules:
             found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             timer, rows = resumed(found.timer, now=now, change_id=self._ids.unique(), catch_up=missed)
-            after = _Found(timer, found.definition)
-            return self._draft(caller, found, after, Change.RESUME, reason, [InsertRun(row) for row in rows])
+            more: list[Write] = [*map(InsertRun, rows), *self._revived(found.timer, timer, missed)]
+            return self._draft(caller, found, _Found(timer, found.definition), Change.RESUME, reason, more)
 
         return self._changing.change(caller, once, decide)
+
+    def _revived(self, before: Timer, after: Timer, missed: Misfire | None) -> Iterator[Write]:
+        """What runs again of the fires that were claimed when the pause came."""
+        if missed is None or not missed.wanted:
+            return
+        place = (before.tenant, before.schedule_id)
+        page = answer_of(lambda: self._store.list_runs(*place, cursor=None, limit=REFUSED_ROWS))
+        for run, run_timer in revived(before, after, page.items, missed, limit=MAX_FIRES_PER_CHANGE):
+            yield InsertRun(run)
+            yield InsertRunTimer(run_timer)
 
     def delete(
         self, caller: Caller, schedule_id: str, conditions: Conditions = NO_CONDITIONS, reason: str = ""
