@@ -10,21 +10,11 @@ PYTHON := $(VENV)/bin/python
 HOST_PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
-# `python -m venv`, but Ctrl-C ends it without a traceback.
-MAKE_VENV := import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); runpy.run_module("venv", run_name="__main__")
-# Tools take one of them, what runs the other.
-REQUIRE_ROOM := import shutil, sys; free = shutil.disk_usage(".").free / 1024**3; \
-	sys.exit(f"Cronfleet needs 2 GB on this disk, and {free:.1f} GB are free." if free < 2 else 0)
-
 INSTALLED := $(VENV)/.installed
-# The stamp names the checkout, as scripts in the environment do. In one that was moved, or whose Python has gone, the
-# environment is made anew.
+# In a checkout that was moved, or whose Python has gone, the stamp of the environment means nothing.
 ifneq ($(shell $(PYTHON) -c 'print(open("$(INSTALLED)").read())' 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
-CDK_COMMAND := infra/node_modules/.package-lock.json
-# What pip and npm say is only of interest when they fail.
-QUIET := --quiet --disable-pip-version-check
 LOCK := $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header
 PYTEST_OPTIONS ?=
 SEED ?= 0
@@ -42,10 +32,10 @@ help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
 		printf '  make %-8s %s\n' "$${line%%:*}" "$${line#* \## }" ;; esac; done < $(firstword $(MAKEFILE_LIST))
 
-run: $(INSTALLED) $(CDK_COMMAND) ## Start the whole product on this machine, at http://127.0.0.1:8787
+run: $(INSTALLED) ## Start the whole product on this machine, at http://127.0.0.1:8787
 	@$(PYTHON) -m local
 
-test: $(INSTALLED) $(CDK_COMMAND) ## Install what the tests need and run every one of them
+test: $(INSTALLED) ## Install what the tests need and run every one of them
 	@$(PYTHON) -m pytest --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
 
 check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
@@ -62,7 +52,7 @@ synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out
 	@$(PYTHON) -m infra.app -o cdk.out
 	@echo 'Templates and assets are in cdk.out.'
 
-deploy: synth $(CDK_COMMAND) ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights
+deploy: synth ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" infra/node_modules/.bin/cdk deploy --app cdk.out --all
 
 simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check every promise
@@ -83,25 +73,9 @@ clean: ## Remove everything that can be made again (not .local, which holds your
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(INSTALLED): requirements/installer.lock requirements/dev.lock
+$(INSTALLED): requirements/installer.lock requirements/dev.lock infra/package-lock.json
 ifeq ($(HOST_PYTHON),)
 	@echo 'Cronfleet needs Python 3.11 or newer, and no python3 on the PATH is. Install one and run make again.' >&2
 	@exit 1
 endif
-	@test -e $(VENV) || $(HOST_PYTHON) -c '$(REQUIRE_ROOM)'
-	@echo 'Installing what is needed into $(VENV) (once, and after a change of the lock files) ...'
-	@# One that is whole is only brought up to date.
-	@test "$$(cat $@ 2>/dev/null)" = "$$(pwd -P)" && $(PYTHON) -c '' 2>/dev/null || \
-		$(HOST_PYTHON) -c '$(MAKE_VENV)' --clear $(VENV) || { rm -rf $(VENV); \
-		echo 'Python could not make a virtual environment (on Debian: apt install python3-venv).' >&2; exit 1; }
-	@$(PYTHON) -m pip install $(QUIET) --require-hashes -r requirements/installer.lock
-	@$(PYTHON) -m uv pip sync --quiet --require-hashes requirements/dev.lock
-	@# Every room becomes importable, without a build step that would need more packages. The paths count from
-	@# the folder this file lies in, .venv/lib/pythonX.Y/site-packages.
-	@printf '%s\n' '../../../..' '../../../../layers/core/python' > \
-		"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/cronfleet-rooms.pth"
-	@pwd -P > $@
-
-$(CDK_COMMAND): infra/package.json infra/package-lock.json $(INSTALLED)
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm ci --prefix infra --silent
-	@touch $@
+	@$(HOST_PYTHON) requirements/install.py
