@@ -49,12 +49,10 @@ def test_every_kind_of_fault_really_happens(kind: str) -> None:
     for seed in range(40):
         report = simulate(seed, hours=0.2, schedules=6, allowed=(kind,))
         assert report.violation is None
-        if kind in report.kinds:
-            break
-    if kind in ("index_lag", "clock_skew"):
-        assert kind in report.kinds
-    else:
-        assert report.faults[kind] > 0
+        # These two are always there where they are on; the others are counted as they strike.
+        if kind in report.kinds if kind in ("index_lag", "clock_skew") else report.faults[kind] > 0:
+            return
+    pytest.fail(f"{kind} did not strike in forty seeds")
 
 
 def test_the_same_seed_gives_the_same_history_to_the_bit_in_another_process() -> None:
