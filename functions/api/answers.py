@@ -52,7 +52,7 @@ class ScheduleAnswer(Answered):
     )
     payload: Any = Field(description="What the target is given.")
     policies: dict[str, Any] = Field(description="As in the request, every default spelled out.")
-    labels: dict[str, str] = Field(description="To find and freeze schedules by.", examples=[{"team": "billing"}])
+    labels: dict[str, str] = Field(description="As its owner wrote them.", examples=[{"team": "billing"}])
     start_at: Time | None = Field(description="Nothing fires before; null: no bound.")
     end_at: Time | None = Field(description="Nothing fires after; null: no bound.")
     status: Status = Field(description="Where it stands; docs/states.md has the moves.")

@@ -175,7 +175,8 @@ class BackoffBody(Strict):
     """How long a failed run waits for its next attempt."""
 
     kind: Literal["exponential", "fixed"] = Field(
-        "exponential", description="Doubled with each attempt, and drawn from zero up to that; or always the same."
+        "exponential",
+        description="Doubled with each attempt, and drawn from one second up to that; or always the same.",
     )
     base_seconds: int = Field(10, ge=1, le=MAX_BACKOFF_SECONDS, description="The first wait.")
     max_seconds: int = Field(

@@ -11,6 +11,7 @@ from cronfleet.services.health import Health
 from cronfleet.settings import from_environment
 
 from ..answers import HealthAnswer
+from ..reading import JSON
 from ..requests import caller_of
 
 router = APIGatewayHttpRouter()
@@ -32,4 +33,4 @@ def health() -> Response[HealthAnswer]:
         "store": "ok" if report.store_answers else "silent",
         "time": to_text(report.time_at),
     }
-    return Response(200 if report.store_answers else 503, "application/json", body)
+    return Response(200 if report.store_answers else 503, JSON, body)

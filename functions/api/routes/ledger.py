@@ -1,7 +1,6 @@
 """A schedule's /explain and /ledger: why it ran at a time or did not, and what became of every fire of a stretch."""
 
 import functools
-from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
@@ -14,12 +13,11 @@ from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..answers import ExplainAnswer, LedgerAnswer
+from ..reading import JSON
 from ..requests import caller_of
 from ..specs import moment_of
 
 router = APIGatewayHttpRouter()
-
-JSON: Final = "application/json"
 
 
 @functools.cache

@@ -8,6 +8,8 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet.version import VERSION
 
+from ..reading import JSON
+
 router = APIGatewayHttpRouter()
 
 INDEX: Final = {"name": "cronfleet", "version": VERSION, "api": "/v1", "docs": "/docs", "openapi": "/openapi.json"}
@@ -16,7 +18,7 @@ INDEX: Final = {"name": "cronfleet", "version": VERSION, "api": "/v1", "docs": "
 @router.get("/", include_in_schema=False, enable_validation=False)
 def index() -> Response[str]:
     """What is where."""
-    return Response(200, "application/json", json.dumps(INDEX))
+    return Response(200, JSON, json.dumps(INDEX))
 
 
 @router.get("/openapi.json", include_in_schema=False, enable_validation=False, compress=True)
@@ -24,7 +26,7 @@ def openapi() -> Response[str]:
     """The OpenAPI 3.1 document."""
     from ..openapi import document  # noqa: PLC0415 - only this page and the next need it, and it is slow to load
 
-    return Response(200, "application/json", document())
+    return Response(200, JSON, document())
 
 
 @router.get("/docs", include_in_schema=False, enable_validation=False, compress=True)

@@ -11,6 +11,7 @@ from cronfleet.domain.instant import to_text
 from cronfleet.domain.outlook import nominals_of
 
 from ..answers import PreviewAnswer
+from ..reading import JSON
 from ..requests import caller_of
 from ..schemas import PreviewBody
 from ..specs import moment_of, trigger_of
@@ -31,4 +32,4 @@ def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
     if until is not None and until <= after:
         raise Invalid("until", "must be later than after")
     found = nominals_of(trigger_of(body.trigger, after), after, until, body.limit)
-    return Response(200, "application/json", {"fires": [to_text(nominal_at) for nominal_at in found]})
+    return Response(200, JSON, {"fires": [to_text(nominal_at) for nominal_at in found]})

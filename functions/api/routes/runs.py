@@ -13,13 +13,13 @@ from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..answers import RunAnswer, RunsAnswer
+from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import CancelBody, RunBody
 from ..specs import checked_payload
 
 router = APIGatewayHttpRouter()
 
-JSON: Final = "application/json"
 _PLAIN_RUN: Final = RunBody()
 _PLAIN_CANCEL: Final = CancelBody()
 

@@ -21,13 +21,13 @@ from cronfleet.settings import Settings, from_environment
 from .. import parameters as p
 from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
 from ..problems import not_new, of_validation
+from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import PauseBody, ResumeBody, ScheduleBody, fields_by_path
 from ..specs import caller_form, merged, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
 
-JSON: Final = "application/json"
 _PLAIN_RESUME: Final = ResumeBody()
 
 
@@ -81,7 +81,7 @@ def put(
     body: Annotated[ScheduleBody, Body()],
     reason: p.ReasonQuery = "",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI; read together with its opposite
-    if_none_match: p.IfNoneMatch = None,  # noqa: ARG001
+    if_none_match: p.IfNoneMatch = None,  # noqa: ARG001 - as above
 ) -> Response[ScheduleAnswer]:
     """201 when it is new, 200 when it was there. An equal schedule changes nothing and makes no new version."""
     event = router.current_event.raw_event
