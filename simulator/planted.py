@@ -252,7 +252,7 @@ FAULTS: Final = (
         (
             Edit(
                 _SWEEPER,
-                '        report.resent += self._send([replace(m, resent_at=reading.now) for m in again], "message_resent")\n',
+                '        report.resent += self._send(copies, "message_resent")\n',
                 "",
             ),
         ),
