@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from cronfleet.domain.claim import BatchId
+from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.run import MESSAGE_MAX_AGE, Run, RunMessage, RunStatus
 
 SETTLE_AFTER: Final = 45 * SECOND
-"""A batch younger than this is left to the next sweep: most of its runs will have ended by then, read once."""
+"""A batch younger than this is left to the next sweep: most of its runs will have ended by then, read once. Unless a
+time limit in it is shorter: then the lease of a dead worker ends sooner too, and is to be found a minute later."""
 
 FIRST_RESEND: Final = 5 * MINUTE
 LONGEST_RESEND: Final = 6 * HOUR
@@ -92,6 +93,14 @@ class Books:
     rev: int = 0
     closed_through: BatchId | None = None
     open: Mapping[str, Owed] = field(default_factory=dict)
+
+
+def is_ripe(batch: Batch, now: Instant) -> bool:
+    """Whether `batch` is to be looked at: it is old enough, or the time limit of one of its runs may have ended."""
+    if batch.claimed_at <= now - SETTLE_AFTER:
+        return True
+    limits = (max(batch.claimed_at, one.due_at) + one.timeout_seconds * SECOND for one in batch.messages().values())
+    return any(limit <= now for limit in limits)
 
 
 def still_draining(batch_claimed_at: Instant, oldest_claim_started: Instant | None) -> bool:
