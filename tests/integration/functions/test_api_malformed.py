@@ -372,6 +372,20 @@ OTHERS = [
     ("PATCH", "/v1/schedules/nightly", {"policies": {"retry": {"attempts": None}}}, {}, 400, "policies.retry.attempts"),
     ("PATCH", "/v1/schedules/nightly", {"target": {"function": None}}, {}, 400, "target.function"),
     ("PATCH", "/v1/schedules/nightly", {"version": None}, {}, 400, "version"),
+    # what is wrong with the request itself is said before what is in its way
+    ("POST", "/v1/schedules", {**NIGHTLY, "trigger": {"every": "0s"}}, {}, 400, "trigger.every"),
+    ("POST", "/v1/schedules", {**NIGHTLY, "end_at": "2026-11-30T20:00:00Z"}, {}, 400, "end_at"),
+    ("PUT", "/v1/schedules/nightly", {**NIGHTLY, "payload": "x" * 33_000}, {"If-Match": '"1-abc"'}, 400, "payload"),
+    ("PUT", "/v1/schedules/nightly", {**NIGHTLY, "target": {}}, {"If-None-Match": "*"}, 400, "target"),
+    ("PATCH", "/v1/schedules/nightly", {"trigger": {"cron": "x"}}, {"If-Match": '"1-abc"'}, 400, "trigger.cron"),
+    (
+        "POST",
+        "/v1/schedules/nightly/pause",
+        {"reason": "x", "until": "2026-11-30T11:00:00Z"},
+        {"If-Match": '"1-abc"'},
+        400,
+        "until",
+    ),
     # bodies of other routes
     ("POST", "/v1/schedules", NIGHTLY, {}, 409, "id"),
     ("PUT", "/v1/schedules/new", schedule(id="newer"), {}, 400, "id"),

@@ -125,14 +125,19 @@ class Schedules:
     # --- creating and editing ----------------------------------------------------------------------------------
 
     def create(self, caller: Caller, schedule_id: str | None, make: SpecMaker, once: Once | None = None) -> Answer:
-        """A new schedule, under an id of its own when none is given; `Exists` when the id is taken."""
+        """A new schedule, under an id of its own when none is given; `Exists` when the id is taken.
+
+        What is wrong with the request itself is said first, here and in every change: whoever mends that must not
+        find another fault than the one that was named.
+        """
         name = schedule_id or self._ids.unique()
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, name)
+            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now)
             if found is not None:
                 raise Exists(name, found.timer.etag)
-            return self._created(caller, name, make, tombstone, "", now)
+            return draft
 
         return self._changing.change(caller, once, decide)
 
@@ -148,13 +153,14 @@ class Schedules:
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, schedule_id)
+            spec = make(found.definition.spec if found else None, now)
             if found is not None:
                 if conditions.only_new:
                     raise Exists(schedule_id, found.timer.etag)
-                return self._edited(caller, found, make, conditions, reason, now)
+                return self._edited(caller, found, spec, conditions, reason, now)
             if conditions.if_match:
                 raise Stale(conditions.if_match, "none: there is no such schedule")
-            return self._created(caller, schedule_id, make, tombstone, reason, now)
+            return self._created(caller, schedule_id, spec, tombstone, reason, now)
 
         return self._changing.change(caller, None, decide)
 
@@ -169,16 +175,17 @@ class Schedules:
         """Change the definition of a schedule that is there."""
 
         def decide(now: Instant) -> Draft:
-            return self._edited(caller, self._require(caller, schedule_id), make, conditions, reason, now)
+            found = self._require(caller, schedule_id)
+            return self._edited(caller, found, make(found.definition.spec, now), conditions, reason, now)
 
         return self._changing.change(caller, None, decide)
 
     def _created(
-        self, caller: Caller, schedule_id: str, make: SpecMaker, tombstone: Timer | None, reason: str, now: Instant
+        self, caller: Caller, schedule_id: str, spec: Spec, tombstone: Timer | None, reason: str, now: Instant
     ) -> Draft:
         change_id = self._ids.unique()
         timer, definition = created(
-            make(None, now),
+            spec,
             tenant=caller.tenant,
             schedule_id=schedule_id,
             shards=self._shards,
@@ -196,12 +203,11 @@ class Schedules:
         return Draft(writes, Answer(form, timer.etag, created=True))
 
     def _edited(
-        self, caller: Caller, found: _Found, make: SpecMaker, conditions: Conditions, reason: str, now: Instant
+        self, caller: Caller, found: _Found, spec: Spec, conditions: Conditions, reason: str, now: Instant
     ) -> Draft:
         conditions.check(found.timer)
         change_id = self._ids.unique()
         before = found.definition
-        spec = make(before.spec, now)
         if _same(spec, before.spec):
             return Draft((), Answer(found.form, found.timer.etag))
         timer, definition, rows, run_timers = edited(
@@ -227,9 +233,9 @@ class Schedules:
 
         def decide(now: Instant) -> Draft:
             found = self._require(caller, schedule_id)
-            conditions.check(found.timer)
             if until is not None and until <= now:
                 raise Invalid("until", "is past; write a time that is still to come, or leave it out")
+            conditions.check(found.timer)
             pause = Pause(caller.key_id, now, reason, until)
             timer = paused(found.timer, pause, now=now, change_id=self._ids.unique())
             return self._draft(caller, found, _Found(timer, found.definition), Change.PAUSE, reason, ())
