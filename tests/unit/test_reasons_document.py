@@ -4,7 +4,7 @@ import inspect
 import re
 from pathlib import Path
 
-from cronfleet.domain.explain import DETAILS
+from cronfleet.domain.explanation import DETAILS
 from cronfleet.domain.reason import Code
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "reasons.md"

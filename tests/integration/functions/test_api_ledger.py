@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from cronfleet.domain.explain import DETAILS
+from cronfleet.domain.explanation import DETAILS
 from cronfleet.domain.instant import DAY, HOUR, SECOND, to_text
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunKey, RunStatus

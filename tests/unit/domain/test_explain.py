@@ -7,7 +7,8 @@ import pytest
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import FIRST_RESEND
-from cronfleet.domain.explain import DETAILS, Claimed, Explanation, Facts, Replaced, explain, may_be_claimed
+from cronfleet.domain.explain import explain, may_be_claimed
+from cronfleet.domain.explanation import DETAILS, Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.overlap import in_the_way

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cronfleet.domain.explain import DETAILS
+from cronfleet.domain.explanation import DETAILS
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap

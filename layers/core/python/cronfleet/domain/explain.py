@@ -5,84 +5,22 @@ waits. For a time that nothing named, the trigger, its window, the clock of its 
 `docs/reasons.md` is the table of codes and their details.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
 
 from cronfleet.domain import naming
 from cronfleet.domain.attempt import paused_reason
-from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, Run, RunStatus
-from cronfleet.domain.schedule import Definition, Status, Timer
-from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger
-
-Value: TypeAlias = str | int | float | list[str] | None
-"""What a detail may hold; instants are RFC 3339 text, names of instants end in `_at`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What became of `at`, or will: one code, a sentence for people, details for machines.
-
-    `is_named` says whether the schedule named this time; `is_decided` whether this is the last word on it. With
-    `until_nominal_at` it stands for `count` nominals (`None`: more than are counted) from `at` on. `others` are rows
-    of the same nominal under other epochs, which the one explained has overtaken.
-    """
-
-    at: Instant
-    code: Code
-    text: str
-    detail: Mapping[str, Value] = field(default_factory=dict)
-    is_named: bool = True
-    is_decided: bool = False
-    run: Run | None = None
-    others: tuple[Run, ...] = ()
-    until_nominal_at: Instant | None = None
-    count: int | None = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """What the dispatch log says of a fire that has no row: who claimed it when, and what the sweeper did since."""
-
-    batch: str
-    claimed_at: Instant
-    skipped: Reason | None = None
-    """Why the claim dropped it; its row is about to be written."""
-    resends: int = 0
-    resend_at: Instant | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A definition that named a time and was replaced before that time came."""
-
-    version: int
-    by: Definition
-    at: Instant
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known about one time of a schedule.
-
-    `span` is the epoch whose own that time is (`None`: further back than is remembered), `named_by` the timer as it
-    was then (`None` where nothing was alive), `rows` what the ledger holds for the time, as rows and as ranges.
-    """
-
-    timer: Timer
-    now: Instant
-    span: Span | None
-    named_by: Timer | None
-    rows: Sequence[Run] = ()
-    claimed: Claimed | None = None
-    replaced: Replaced | None = None
-    deletion: AuditEntry | None = None
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE
+from cronfleet.domain.unnamed import not_there, unnamed
 
 
 def explain(at: Instant, facts: Facts) -> Explanation:
@@ -95,10 +33,10 @@ def explain(at: Instant, facts: Facts) -> Explanation:
         text = "the schedule's changes are not looked through that far back, and the ledger has no row for this time"
         return Explanation(at, Code.FORGOTTEN, text, is_named=False)
     if not facts.span.is_alive or facts.named_by is None:
-        return _not_there(at, facts.span, facts)
+        return not_there(at, facts.span, facts)
     if named:
         return _with(_undecided(at, facts), others)
-    return _unnamed(at, facts.named_by, facts)
+    return unnamed(at, facts.named_by, facts)
 
 
 def may_be_claimed(at: Instant, facts: Facts) -> bool:
@@ -165,16 +103,13 @@ def _of_row(at: Instant, row: Run, others: tuple[Run, ...], facts: Facts) -> Exp
     )
 
 
-_Said: TypeAlias = tuple[Code, str, dict[str, Value]]
-
-
-def _ran(run: Run, _: Facts) -> _Said:
+def _ran(run: Run, _: Facts) -> Said:
     lag = _seconds(run.lag_ms or 0)
     text = f"ran: attempt {run.attempt}, under version {run.version}; started {lag} s after it was due"
     return Code.RAN, text, {}
 
 
-def _running(run: Run, facts: Facts) -> _Said:
+def _running(run: Run, facts: Facts) -> Said:
     until = run.lease_until or 0
     text = f"attempt {run.attempt} has been running since {to_text(run.attempts[-1].started_at)}"
     if until <= facts.now:
@@ -182,7 +117,7 @@ def _running(run: Run, facts: Facts) -> _Said:
     return Code.RUNNING, text, {"lease_until_at": to_text(until)}
 
 
-def _waiting(run: Run, facts: Facts) -> _Said:
+def _waiting(run: Run, facts: Facts) -> Said:
     until = run.retry_at or 0
     why = f" ({run.reason.text})" if run.reason else ""
     text = f"waits for attempt {run.attempt + 1} until {to_text(until)}{why}"
@@ -192,14 +127,14 @@ def _waiting(run: Run, facts: Facts) -> _Said:
     return Code.RETRYING, text, detail | _resend_detail(facts.claimed)
 
 
-def _queued(run: Run, facts: Facts) -> _Said:
+def _queued(run: Run, facts: Facts) -> Said:
     claimed = facts.claimed
     if claimed is not None and claimed.resends:
         return Code.RESENT, _resent_text(claimed), {"batch": claimed.batch, **_resend_detail(claimed)}
     return Code.QUEUED, f"is written down to run under version {run.version}, and waits for a worker", {}
 
 
-def _not_run(run: Run, _: Facts) -> _Said:
+def _not_run(run: Run, _: Facts) -> Said:
     reason = run.reason or Reason(_BY_STATUS[run.status], f"is {run.status}")
     detail = _detail_of(reason)
     if run.attempts:
@@ -213,7 +148,7 @@ def _not_run(run: Run, _: Facts) -> _Said:
     return reason.code, f"{reason.text} (nothing ran {stretch})", detail
 
 
-_SAID: Final[Mapping[RunStatus, Callable[[Run, Facts], _Said]]] = {
+_SAID: Final[Mapping[RunStatus, Callable[[Run, Facts], Said]]] = {
     RunStatus.SUCCEEDED: _ran,
     RunStatus.RUNNING: _running,
     RunStatus.WAITING: _waiting,
@@ -369,113 +304,3 @@ def _not_on(at: Instant, timer: Timer) -> Explanation:
     detail |= {"parked_code": timer.parked.code.value, "why": timer.parked.text}
     text = f"the schedule is parked since {to_text(timer.updated_at)}: {timer.parked.text}"
     return Explanation(at, Code.NOT_ON, text, detail | {"parked_at": to_text(timer.updated_at)})
-
-
-# --- not named -------------------------------------------------------------------------------------------------
-
-
-def _not_there(at: Instant, span: Span, facts: Facts) -> Explanation:
-    if span.epoch == 0:
-        born = span.until or 0
-        text = f"the schedule was created at {to_text(born)}; it fires later than that"
-        return Explanation(at, Code.NOT_CREATED, text, {"created_at": to_text(born)}, is_named=False, is_decided=True)
-    detail: dict[str, Value] = {"deleted_at": to_text(span.since)}
-    text = f"the schedule was deleted at {to_text(span.since)}"
-    if facts.deletion is not None:
-        detail |= {"by": facts.deletion.actor, "why": facts.deletion.reason}
-        text += f" by {facts.deletion.actor}" + (f": {facts.deletion.reason}" if facts.deletion.reason else "")
-    if span.until is not None:
-        detail["created_at"] = to_text(span.until)
-        text += f", and created anew at {to_text(span.until)}"
-    return Explanation(at, Code.DELETED, text, detail, is_named=False, is_decided=at <= facts.now)
-
-
-def _unnamed(at: Instant, timer: Timer, facts: Facts) -> Explanation:
-    earlier, later = naming.nearest(timer, at)
-    code, text, detail = _why_unnamed(at, timer, facts)
-    detail |= {
-        "earlier_at": None if earlier is None else to_text(earlier),
-        "later_at": None if later is None else to_text(later),
-        "version": timer.version,
-    }
-    around = ", ".join(f"{word} {to_text(one)}" for word, one in (("before", earlier), ("after", later)) if one)
-    near = f"; the nearest that it names: {around}" if around else "; it names no other"
-    return Explanation(at, code, text + near, detail, is_named=False, is_decided=at <= facts.now)
-
-
-def _why_unnamed(at: Instant, timer: Timer, facts: Facts) -> _Said:
-    if at % SECOND == 0 and naming.names(timer.trigger, at):
-        return _outside(at, timer)
-    change = naming.clock_change(timer.trigger, at)
-    if change is not None:
-        return _changed_clock(change)
-    if facts.replaced is not None:
-        by = facts.replaced.by
-        text = f"version {facts.replaced.version} named this time; version {by.version} replaced it at "
-        text += f"{to_text(facts.replaced.at)} ({by.author}{': ' if by.reason else ''}{by.reason})"
-        detail: dict[str, Value] = {"named_by_version": facts.replaced.version, "replaced_by_version": by.version}
-        detail |= {"replaced_at": to_text(facts.replaced.at), "by": by.author, "why": by.reason}
-        return Code.SUPERSEDED, text, detail
-    if isinstance(timer.trigger, OneShotTrigger) and facts.timer.status is Status.COMPLETED:
-        fired_at = to_text(timer.trigger.at)
-        return Code.COMPLETED, f"the schedule names one instant, {fired_at}, and is done", {"fired_at": fired_at}
-    return Code.NOT_NAMED, "the trigger does not name this time", {}
-
-
-def _outside(at: Instant, timer: Timer) -> _Said:
-    if timer.start_at is not None and at < timer.start_at:
-        start = to_text(timer.start_at)
-        return (
-            Code.BEFORE_START,
-            f"the trigger names this time, but the schedule starts at {start}",
-            {"start_at": start},
-        )
-    end = to_text(timer.end_at or 0)
-    return Code.AFTER_END, f"the trigger names this time, but the schedule ended at {end}", {"end_at": end}
-
-
-def _changed_clock(change: naming.ClockChange) -> _Said:
-    fired = None if change.fired_at is None else to_text(change.fired_at)
-    detail: dict[str, Value] = {"local": change.local, "timezone": change.zone, "fired_at": fired}
-    if change.is_gap:
-        instead = f"it fires at the end of the gap instead, {fired}" if fired else "nothing fires in its place"
-        return Code.DST_GAP, f"{change.local} does not exist in {change.zone}: {instead}", detail
-    text = f"{change.local} comes twice in {change.zone}: only the first pass is used, {fired}"
-    return Code.DST_OVERLAP, text, detail
-
-
-_ROW: Final = "run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at"
-_RANGE: Final = "from_nominal_at until_nominal_at"
-_ENDED: Final = f"{_ROW} attempts errors"
-_NEAR: Final = "version earlier_at later_at"
-
-DETAILS: Final[Mapping[Code, str]] = {
-    Code.RAN: _ROW,
-    Code.RUNNING: f"{_ROW} lease_until_at",
-    Code.RETRYING: f"{_ROW} retry_at attempts errors held_back resends resend_at",
-    Code.QUEUED: _ROW,
-    Code.RESENT: f"{_ROW} resends resend_at",
-    Code.ATTEMPTS: _ENDED,
-    Code.PERMANENT: _ENDED,
-    Code.OVERLAP: f"{_ENDED} in_the_way",
-    Code.SUPERSEDED: f"{_ENDED} {_NEAR} named_by_version replaced_by_version replaced_at by why",
-    Code.CANCELLED: f"{_ENDED} {_RANGE}",
-    Code.TOO_OLD: _ENDED,
-    Code.NO_DEFINITION: _ENDED,
-    Code.MISSED: f"{_ROW} {_RANGE} noticed_at",
-    Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
-    Code.NOT_ON: f"{_ENDED} {_RANGE} status parked_code parked_at why",
-    Code.DUE: "due_at late_seconds",
-    Code.NOT_DUE: "due_at",
-    Code.TENANT_RATE: "due_at until_at",
-    Code.BEFORE_START: f"start_at {_NEAR}",
-    Code.AFTER_END: f"end_at {_NEAR}",
-    Code.NOT_CREATED: "created_at",
-    Code.DELETED: "deleted_at by why created_at",
-    Code.COMPLETED: f"fired_at {_NEAR}",
-    Code.DST_GAP: f"local timezone fired_at {_NEAR}",
-    Code.DST_OVERLAP: f"local timezone fired_at {_NEAR}",
-    Code.NOT_NAMED: _NEAR,
-    Code.FORGOTTEN: "",
-}
-"""What an explanation's details may hold, by its code; codes that are not here explain no time."""

@@ -6,7 +6,7 @@ The API answers with it, and the audit log keeps it. Every default is spelled ou
 from typing import Any
 
 from cronfleet.domain.claim import Fire
-from cronfleet.domain.explain import Explanation
+from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run

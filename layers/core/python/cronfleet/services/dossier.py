@@ -11,7 +11,8 @@ from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
-from cronfleet.domain.explain import Claimed, Explanation, Facts, Replaced, explain, may_be_claimed
+from cronfleet.domain.explain import explain, may_be_claimed
+from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey

@@ -10,7 +10,7 @@ from typing import Final
 from cronfleet.domain import naming
 from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.errors import Invalid, NotFound
-from cronfleet.domain.explain import Explanation
+from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.form import Form, explanation_form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, from_compact, to_compact
 from cronfleet.domain.lifeline import Span

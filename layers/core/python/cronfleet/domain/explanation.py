@@ -1,0 +1,115 @@
+"""An explanation, and the facts that it is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lifeline import Span
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Run
+from cronfleet.domain.schedule import Definition, Timer
+
+Value: TypeAlias = str | int | float | list[str] | None
+"""What a detail may hold; instants are RFC 3339 text, names of instants end in `_at`."""
+
+Said: TypeAlias = tuple[Code, str, dict[str, Value]]
+"""What an explanation says: its code, its sentence, its details."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What became of `at`, or will: one code, a sentence for people, details for machines.
+
+    `is_named` says whether the schedule named this time; `is_decided` whether this is the last word on it. With
+    `until_nominal_at` it stands for `count` nominals (`None`: more than are counted) from `at` on. `others` are rows
+    of the same nominal under other epochs, which the one explained has overtaken.
+    """
+
+    at: Instant
+    code: Code
+    text: str
+    detail: Mapping[str, Value] = field(default_factory=dict)
+    is_named: bool = True
+    is_decided: bool = False
+    run: Run | None = None
+    others: tuple[Run, ...] = ()
+    until_nominal_at: Instant | None = None
+    count: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What the dispatch log says of a fire that has no row: who claimed it when, and what the sweeper did since."""
+
+    batch: str
+    claimed_at: Instant
+    skipped: Reason | None = None
+    """Why the claim dropped it; its row is about to be written."""
+    resends: int = 0
+    resend_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A definition that named a time and was replaced before that time came."""
+
+    version: int
+    by: Definition
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about one time of a schedule.
+
+    `span` is the epoch whose own that time is (`None`: further back than is remembered), `named_by` the timer as it
+    was then (`None` where nothing was alive), `rows` what the ledger holds for the time, as rows and as ranges.
+    """
+
+    timer: Timer
+    now: Instant
+    span: Span | None
+    named_by: Timer | None
+    rows: Sequence[Run] = ()
+    claimed: Claimed | None = None
+    replaced: Replaced | None = None
+    deletion: AuditEntry | None = None
+
+
+_ROW: Final = "run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at"
+_RANGE: Final = "from_nominal_at until_nominal_at"
+_ENDED: Final = f"{_ROW} attempts errors"
+_NEAR: Final = "version earlier_at later_at"
+
+DETAILS: Final[Mapping[Code, str]] = {
+    Code.RAN: _ROW,
+    Code.RUNNING: f"{_ROW} lease_until_at",
+    Code.RETRYING: f"{_ROW} retry_at attempts errors held_back resends resend_at",
+    Code.QUEUED: _ROW,
+    Code.RESENT: f"{_ROW} resends resend_at",
+    Code.ATTEMPTS: _ENDED,
+    Code.PERMANENT: _ENDED,
+    Code.OVERLAP: f"{_ENDED} in_the_way",
+    Code.SUPERSEDED: f"{_ENDED} {_NEAR} named_by_version replaced_by_version replaced_at by why",
+    Code.CANCELLED: f"{_ENDED} {_RANGE}",
+    Code.TOO_OLD: _ENDED,
+    Code.NO_DEFINITION: _ENDED,
+    Code.MISSED: f"{_ROW} {_RANGE} noticed_at",
+    Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
+    Code.NOT_ON: f"{_ENDED} {_RANGE} status parked_code parked_at why",
+    Code.DUE: "due_at late_seconds",
+    Code.NOT_DUE: "due_at",
+    Code.TENANT_RATE: "due_at until_at",
+    Code.BEFORE_START: f"start_at {_NEAR}",
+    Code.AFTER_END: f"end_at {_NEAR}",
+    Code.NOT_CREATED: "created_at",
+    Code.DELETED: "deleted_at by why created_at",
+    Code.COMPLETED: f"fired_at {_NEAR}",
+    Code.DST_GAP: f"local timezone fired_at {_NEAR}",
+    Code.DST_OVERLAP: f"local timezone fired_at {_NEAR}",
+    Code.NOT_NAMED: _NEAR,
+    Code.FORGOTTEN: "",
+}
+"""What an explanation's details may hold, by its code; codes that are not here explain no time."""
