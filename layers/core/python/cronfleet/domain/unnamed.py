@@ -1,4 +1,4 @@
-"""Why nothing names a time: no schedule, its window, a changed clock, a version that was replaced, the trigger itself."""
+"""Why nothing names a time: no schedule, its window, a changed clock, a replaced version, or the trigger itself."""
 
 from cronfleet.domain import naming
 from cronfleet.domain.explanation import Explanation, Facts, Said, Value
