@@ -88,6 +88,8 @@ def _check_host(parts: SplitResult, allowed_networks: tuple[str, ...]) -> None:
     allowed = any(address in ipaddress.ip_network(network, strict=False) for network in allowed_networks)
     if not address.is_global and not allowed:
         raise Invalid("target.url", f"{host} is a private address, which webhooks must not reach")
+    if parts.scheme == "http" and not allowed:
+        raise Invalid("target.url", f"must begin with https://: {host} is in none of the networks that http may reach")
 
 
 def _check_secret(secret: str, tenant: str) -> None:

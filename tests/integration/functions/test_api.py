@@ -379,6 +379,8 @@ def test_an_installation_may_allow_private_networks_and_then_plain_http(monkeypa
     api = api_on_memory(monkeypatch, **{settings.WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8"})
     assert api.register(target={"url": "http://127.0.0.1:9000/hook"}).status == 201
     assert api.register(id="b", target={"url": "http://10.0.0.1/"}).fields == ["target.url"]
+    assert api.register(id="b", target={"url": "http://1.1.1.1/"}).fields == ["target.url"], "plain http to the world"
+    assert api.register(id="b", target={"url": "https://1.1.1.1/"}).status == 201
 
 
 # --- when something is wrong here ------------------------------------------------------------------------------
