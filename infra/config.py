@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.settings import DEFAULT_SHARDS
 
 Architecture = Literal["arm64", "x86_64"]
@@ -89,8 +90,8 @@ def _environment(value: object) -> str:
 
 def _shards(value: object, default: int) -> int:
     text = str(value or default)
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigError(f"context 'shards' is {text!r}: write a whole number from 1 up")
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_SHARDS:
+        raise ConfigError(f"context 'shards' is {text!r}: write a whole number from 1 to {MAX_SHARDS}")
     return int(text)
 
 

@@ -50,9 +50,7 @@ class Process:
         self.name = name
         self.began_at = loop.now
         self.error: BaseException | None = None
-        self.result: Any = None
         self.is_over = False
-        self.calls = 0
         self._clock_error = clock_error
         self._drift = drift
         self._greenlet: greenlet | None = None
@@ -65,7 +63,7 @@ class Process:
 
         def run() -> None:
             try:
-                self.result = body()
+                body()
             except BaseException as error:
                 self.error = error
             self.is_over = True

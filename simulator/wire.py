@@ -81,7 +81,6 @@ class Wire:
     def call(self, name: str, effect: Callable[[], Any]) -> Any:
         """`effect`, there and back. Raises `NoAnswer` or `Killed`."""
         weather, process = self._weather, self._process
-        process.calls += 1
         process.sleep(weather.latency())
         if weather.strikes("clock_step"):
             process.step_clock(weather.rng.choice([-30_000, -2_000, 2_000, 30_000]))

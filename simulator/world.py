@@ -59,7 +59,6 @@ class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
     def __init__(self, seed: int, faults: Faults, tenant_limit: int) -> None:
-        self.seed = seed
         self.loop = Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)

@@ -22,10 +22,6 @@ class Requests:
     receives: int = 0
     deletes: int = 0
 
-    @property
-    def all(self) -> int:
-        return self.sends + self.receives + self.deletes
-
 
 class MeteredSqs:
     """The client, with every queue by its URL, and the part of the poller played by `receive` and `delete`."""

@@ -34,6 +34,7 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("environment", "Staging!"),
         ("shards", "0"),
         ("shards", "many"),
+        ("shards", "1025"),
         ("python", "python3.14"),
         ("architecture", "riscv"),
     ],

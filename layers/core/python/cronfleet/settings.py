@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.tenant import TIERS
 
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
@@ -62,8 +63,8 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
     env = os.environ if environment is None else environment
     _required(env, (TABLE_PREFIX, *needed))
     shards = env.get(SHARDS, str(DEFAULT_SHARDS))
-    if not shards.isdecimal() or int(shards) < 1:
-        raise SettingsError(f"{SHARDS} is {shards!r}: write a whole number from 1 up")
+    if not shards.isdecimal() or not 1 <= int(shards) <= MAX_SHARDS:
+        raise SettingsError(f"{SHARDS} is {shards!r}: write a whole number from 1 to {MAX_SHARDS}")
     networks = env.get(WEBHOOK_ALLOWED_NETWORKS, "")
     return Settings(
         table_prefix=env[TABLE_PREFIX],

@@ -201,11 +201,6 @@ class Run:
         """The number of the latest attempt; 0 before the first."""
         return self.attempts[-1].number if self.attempts else 0
 
-    @property
-    def owner(self) -> str | None:
-        """Who made the latest attempt."""
-        return self.attempts[-1].owner if self.attempts else None
-
     def moved(self, status: RunStatus, **changes: Any) -> "Run":
         """This row in `status`, one `rev` on. A move that the table does not list is a bug, hence `ValueError`."""
         if status not in MOVES[self.status]:

@@ -36,7 +36,6 @@ class Table:
     sort: Key | None
     indexes: tuple[Index, ...] = ()
     ttl: str | None = None
-    holds: str = ""
 
 
 TTL_ATTRIBUTE: Final = "expires_at"
@@ -76,8 +75,8 @@ SCHEDULES: Final = Table(
     sort=Key("sk"),
     indexes=(DUE, BY_TENANT),
     ttl=TTL_ATTRIBUTE,
-    holds="one item collection per schedule: TIMER, V#n, GATE, and timers of its runs",
 )
+"""One item collection per schedule: TIMER, V#n, GATE, and timers of its runs."""
 
 RUNS: Final = Table(
     name="runs",
@@ -85,38 +84,38 @@ RUNS: Final = Table(
     sort=Key("sk"),
     indexes=(FAILED,),
     ttl=TTL_ATTRIBUTE,
-    holds="the ledger: one row per run, skip or range, newest first within its schedule",
 )
+"""The ledger: one row per run, skip or range, newest first within its schedule."""
 
 SHARDS: Final = Table(
     name="shards",
     partition=Key("pk"),
     sort=Key("sk"),
     ttl=TTL_ATTRIBUTE,
-    holds="shard leases, dispatch log, the sweeper's books",
 )
+"""Shard leases, dispatch log, the sweeper's books."""
 
 AUDIT: Final = Table(
     name="audit",
     partition=Key("pk"),
     sort=Key("sk"),
-    holds="who changed what, when, before and after, and why",
 )
+"""Who changed what, when, before and after, and why."""
 
 TENANTS: Final = Table(
     name="tenants",
     partition=Key("pk"),
     sort=Key("sk"),
     ttl=TTL_ATTRIBUTE,
-    holds="tenants, hashed API keys, idempotency records",
 )
+"""Tenants, hashed API keys, idempotency records."""
 
 RECEIPTS: Final = Table(
     name="receipts",
     partition=Key("pk"),
     sort=Key("sk"),
     ttl=TTL_ATTRIBUTE,
-    holds="effects that a handler did once, guarded by the fence of its run",
 )
+"""Effects that a handler did once, guarded by the fence of its run."""
 
 TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS)
