@@ -13,8 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-from ministack import app  # type: ignore[import-not-found] - it is in the emulator's environment alone
-from ministack.core import lambda_runtime  # type: ignore[import-not-found] - as above
+from ministack import app  # type: ignore[import-not-found]  # it is in the emulator's environment alone
+from ministack.core import lambda_runtime  # type: ignore[import-not-found]  # as above
 
 LAYER: Final = "layer_"
 """How ministack names the folder into which it unpacks a layer."""

@@ -90,7 +90,7 @@ def drawn(rng: random.Random, begin: int, end: int, allowed: Collection[str] = K
         "store_outage": _span(rng, begin, end, 20 * MINUTE),
     }
     on = {kind: strength for kind, strength in strengths.items() if rng.random() < 0.5 and kind in allowed}
-    return Faults(**on)  # type: ignore[arg-type] - each kind's own type, by its name
+    return Faults(**on)  # type: ignore[arg-type]  # each kind's own type, by its name
 
 
 def _span(rng: random.Random, begin: int, end: int, longest: int) -> tuple[int, int]:

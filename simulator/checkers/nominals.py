@@ -30,7 +30,7 @@ def nominals(trigger: Mapping[str, str], after: int, until: int) -> list[int]:
 
 
 def _of_interval(trigger: Mapping[str, str], after: int, until: int) -> list[int]:
-    number, unit = re.fullmatch(r"(\d+)([smhd])", trigger["every"]).groups()  # type: ignore[union-attr] - the API took it
+    number, unit = re.fullmatch(r"(\d+)([smhd])", trigger["every"]).groups()  # type: ignore[union-attr]  # the API took it
     every, anchor = int(number) * _UNITS[unit], instant(trigger["anchor"])
     first = after + every - (after - anchor) % every
     return list(range(first, until + 1, every))

@@ -103,7 +103,7 @@ def test_a_cold_worker_learns_the_stores_time_by_a_read_before_it_writes() -> No
         world.store.state.skew_ms = -5_000
         return get_run(key)
 
-    world.store.get_run = answer  # type: ignore[method-assign] - the first answer tells the time
+    world.store.get_run = answer  # type: ignore[method-assign]  # the first answer tells the time
     with pytest.raises(ClockSkewed):
         world.worker().handle(world.message)
     assert world.store.state.runs == {}
@@ -435,7 +435,7 @@ def test_a_release_without_an_answer_harms_nobody() -> None:
     def silent(*_: object) -> None:
         raise NoAnswer("never")
 
-    world.store.release_gate = silent  # type: ignore[method-assign] - the store is gone for this one call
+    world.store.release_gate = silent  # type: ignore[method-assign]  # the store is gone for this one call
     assert world.deliver() is None
     assert world.stored.status is RunStatus.SUCCEEDED
 
