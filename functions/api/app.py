@@ -61,6 +61,11 @@ def _refuse_unread_guards(event: dict[str, Any], route: Any) -> None:
 app.use(middlewares=[_refuse_what_would_be_ignored])
 
 
+def routes() -> list[Any]:
+    """Every route."""
+    return [*app._static_routes, *app._dynamic_routes]  # noqa: SLF001 - the resolver tells its routes nowhere else
+
+
 @app.exception_handler(RequestValidationError)
 def _invalid(error: RequestValidationError) -> Response[str]:
     route = app.context["_route"]
@@ -74,8 +79,7 @@ def _invalid(error: RequestValidationError) -> Response[str]:
 @app.not_found
 def _not_found(_: NotFoundError) -> Response[str]:
     method, path = app.current_event.http_method, app.current_event.path
-    routes = [*app._static_routes, *app._dynamic_routes]  # noqa: SLF001 - it tells its routes nowhere else
-    allowed = {route.method for route in routes if route.rule.match(path)}
+    allowed = {route.method for route in routes() if route.rule.match(path)}
     problem = problems.method_not_allowed(method, path, allowed) if allowed else problems.not_found(path)
     return problem.response(path)
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from cronfleet.version import VERSION
 
 from .answers import GatewayAnswer, ProblemAnswer
-from .app import app
+from .app import app, routes
 from .problems import PROBLEM_JSON
 from .reading import JSON, MERGE_PATCH
 from .schemas import ScheduleBody
@@ -147,8 +147,7 @@ def _of_parameter(schema: dict[str, Any]) -> dict[str, Any]:
 @functools.cache
 def _functions() -> Mapping[tuple[str, str], Any]:
     """The function behind each operation, by its method and path."""
-    routes = [*app._static_routes, *app._dynamic_routes]  # noqa: SLF001 - it tells its routes nowhere else
-    return {(route.method, route.openapi_path): route.func for route in routes}
+    return {(route.method, route.openapi_path): route.func for route in routes()}
 
 
 def _patch() -> dict[str, Any]:

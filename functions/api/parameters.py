@@ -7,6 +7,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Que
 from pydantic import BeforeValidator
 
 from cronfleet.domain.outlook import MAX_FIRES
+from cronfleet.domain.time_text import LONGEST_MOMENT
 
 from .schemas import ID, TEXT
 
@@ -37,15 +38,15 @@ StatusFilter = Annotated[
 ]
 ReasonQuery = Annotated[str, Query(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
 FromQuery = Annotated[
-    str | None, Query(alias="from", max_length=64, description="RFC 3339; a + is written %2B in a URL.")
+    str | None, Query(alias="from", max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")
 ]
-ToQuery = Annotated[str | None, Query(max_length=64, description="RFC 3339; a + is written %2B in a URL.")]
-AtQuery = Annotated[str, Query(max_length=64, description="RFC 3339; a + is written %2B in a URL.")]
+ToQuery = Annotated[str | None, Query(max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")]
+AtQuery = Annotated[str, Query(max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")]
 FirstQuery = Annotated[
-    str, Query(alias="from", max_length=64, description="RFC 3339, included; a + is written %2B in a URL.")
+    str, Query(alias="from", max_length=LONGEST_MOMENT, description="RFC 3339, included; a + is written %2B in a URL.")
 ]
 LastQuery = Annotated[
-    str, Query(alias="to", max_length=64, description="RFC 3339, included; a + is written %2B in a URL.")
+    str, Query(alias="to", max_length=LONGEST_MOMENT, description="RFC 3339, included; a + is written %2B in a URL.")
 ]
 IdempotencyKey = Annotated[
     str | None,

@@ -10,17 +10,20 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, MAX_CATCH_UP
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
+from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.domain.time_text import LONGEST_MOMENT
 
 MAX_JITTER_SECONDS: Final = 86_400
 MAX_GRACE_SECONDS: Final = 30 * 86_400
 MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
-ID: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+ID: Final = f"^{ID_PATTERN.pattern}$"
 TEXT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 """Text of any script; of the control characters only tabs and line breaks, since people read it in terminals."""
 
@@ -44,7 +47,7 @@ Reason = Annotated[str, Field(max_length=500, pattern=TEXT, description="Why; ke
 Moment = Annotated[
     str,
     Field(
-        max_length=64,
+        max_length=LONGEST_MOMENT,
         description="RFC 3339, such as 2026-12-01T02:00:00+05:30.",
         examples=["2030-12-01T02:00:00+05:30"],
         json_schema_extra={"format": "date-time"},
@@ -79,7 +82,7 @@ class TriggerBody(Strict):
 
     cron: str = Field(
         "",
-        max_length=256,
+        max_length=LONGEST_EXPRESSION,
         examples=["0 2 * * *"],
         description="Minute, hour, day of month, month, day of week; or a macro such as `@daily`.",
         json_schema_extra=_left_out,
@@ -100,14 +103,14 @@ class TriggerBody(Strict):
     )
     anchor: str = Field(
         "",
-        max_length=64,
+        max_length=LONGEST_MOMENT,
         examples=["2026-12-01T00:00:00Z"],
         description="A time, RFC 3339, from which `every` counts in both directions; left out: the registration.",
         json_schema_extra=_left_out,
     )
     at: str = Field(
         "",
-        max_length=64,
+        max_length=LONGEST_MOMENT,
         examples=["2030-12-01T02:00:00+05:30"],
         description="One instant, RFC 3339; or a local time without an offset, in `timezone`.",
         json_schema_extra=_left_out,

@@ -6,13 +6,20 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.target import LAMBDA_FUNCTION, HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target import (
+    LAMBDA_FUNCTION,
+    HandlerTarget,
+    LambdaTarget,
+    Target,
+    WebhookTarget,
+    may_read,
+    secret_prefix,
+)
 
 from .schemas import TargetBody
 
 _HANDLER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _HOST_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-_SECRET: Final = re.compile(r"cronfleet/[A-Za-z0-9/_+=.@-]{1,500}")
 _KEY_PREFIXES: Final = ("whsec_", "whsk_", "sk_", "AKIA")
 
 
@@ -98,6 +105,5 @@ def _check_secret(secret: str, tenant: str) -> None:
             "target.secret",
             "looks like a key itself. Put the key into Secrets Manager and write its name here",
         )
-    prefix = f"cronfleet/{tenant}/"
-    if not _SECRET.fullmatch(secret) or not secret.startswith(prefix) or secret == prefix or ".." in secret:
-        raise Invalid("target.secret", f"must be the name of a secret of yours: {prefix}<name>")
+    if not may_read(tenant, secret):
+        raise Invalid("target.secret", f"must be the name of a secret of yours: {secret_prefix(tenant)}<name>")

@@ -12,6 +12,20 @@ LAMBDA_FUNCTION: Final = re.compile(
 """What a worker may invoke: an installation opts a function in by its name. A version or alias may follow."""
 
 
+_SECRET: Final = re.compile(r"(?!.*\.\.)[A-Za-z0-9/_+=.@-]{1,400}", re.ASCII)
+
+
+def secret_prefix(tenant: str) -> str:
+    """How the names of a tenant's secrets begin in Secrets Manager."""
+    return f"cronfleet/{tenant}/"
+
+
+def may_read(tenant: str, secret: str) -> bool:
+    """Whether `secret` is the name of a secret of the tenant's own."""
+    prefix = secret_prefix(tenant)
+    return secret.startswith(prefix) and _SECRET.fullmatch(secret.removeprefix(prefix)) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class HandlerTarget:
     """A Python function registered by `name` with `cronfleet.sdk.handler`."""

@@ -12,6 +12,7 @@ OLDEST: Final[Instant] = from_datetime(datetime.min.replace(tzinfo=UTC))
 """0001-01-01T00:00:00Z: the first instant that text can name."""
 
 LONGEST_MOMENT: Final = 64
+"""Characters."""
 SHORTEST_INTERVAL_SECONDS: Final = 1
 LONGEST_INTERVAL_SECONDS: Final = 366 * 86_400
 

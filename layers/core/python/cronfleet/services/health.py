@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.zones import tzdata_version
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import NoAnswer, ScheduleStore
@@ -15,7 +16,7 @@ class Report:
 
     version: str
     tzdata: str
-    time_at: int
+    time_at: Instant
     store_answers: bool
 
 

@@ -1,12 +1,12 @@
 """Secrets that targets need: references in a schedule, values in Secrets Manager, never in a row, a log or an error."""
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cronfleet.domain.instant import MINUTE, Instant
+from cronfleet.domain.target import may_read, secret_prefix
 from cronfleet.ports.clock import Clock
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 KEPT_FOR: Final = 5 * MINUTE
 """How long a value is used before it is read again: a rotated key is picked up within this time."""
-
-_REST: Final = re.compile(r"[A-Za-z0-9/_+=.@-]{1,400}")
 
 
 class SecretRefused(Exception):
@@ -39,8 +37,8 @@ class Secrets:
 
         Raises `SecretRefused` and `SecretUnavailable`, whose texts name the secret and never its value.
         """
-        prefix = f"cronfleet/{tenant}/"
-        if not name.startswith(prefix) or not _REST.fullmatch(name.removeprefix(prefix)):
+        if not may_read(tenant, name):
+            prefix = secret_prefix(tenant)
             raise SecretRefused(f"the secret {name!r} does not lie under {prefix!r}; store it there and name it so")
         kept = self._kept.get(name)
         if kept is not None and kept[1] > self._clock.now():
