@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cronfleet import settings
 from infra.config import Config
 from infra.constructs.code import Code
+from infra.constructs.log_group import log_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,7 @@ class Function(Construct):
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, part: Part) -> None:
         super().__init__(scope, construct_id)
         self.name = f"{config.prefix}-{part.function_name}"
-        self.log_group = logs.LogGroup(
-            self,
-            "Logs",
-            log_group_name=f"/aws/lambda/{self.name}",
-            retention=logs.RetentionDays.ONE_WEEK if config.local else logs.RetentionDays.ONE_MONTH,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        self.log_group = log_group(self, "Logs", config, f"/aws/lambda/{self.name}")
         self.role = self._role()
         self.function = lambda_.Function(
             self,

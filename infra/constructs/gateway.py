@@ -7,12 +7,12 @@ import aws_cdk as cdk
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
+from infra.constructs.log_group import log_group
 
 PUBLIC_PATHS: Final = ("/", "/docs", "/openapi.json")
 """Static pages; everything else needs a key."""
@@ -77,17 +77,11 @@ class Gateway(Construct):
 
     def _stage(self, config: Config) -> None:
         # AWS limits how many log groups outside /aws/vendedlogs/ it may be let into.
-        log_group = logs.LogGroup(
-            self,
-            "AccessLogs",
-            log_group_name=f"/aws/vendedlogs/apigateway/{config.prefix}",
-            retention=logs.RetentionDays.ONE_WEEK if config.local else logs.RetentionDays.ONE_MONTH,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
+        access_logs = log_group(self, "AccessLogs", config, f"/aws/vendedlogs/apigateway/{config.prefix}")
         arn = cdk.Stack.of(self).format_arn(
             service="logs",
             resource="log-group",
-            resource_name=log_group.log_group_name,
+            resource_name=access_logs.log_group_name,
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
         apigateway.CfnStage(

@@ -29,6 +29,8 @@ CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
 MAX_FIRES_PER_CHANGE: Final = 30
 """Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
 
+_RETIMED: Final = "the trigger changed before this fire was due"
+
 
 def created(
     spec: Spec,
@@ -131,7 +133,7 @@ def edited(
     elif after.status is Status.ACTIVE:
         after = _waiting_for(after, fire)
     rows, run_timers = _left_behind(timer, after, now)
-    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the trigger changed before this fire was due"))
+    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, _RETIMED))
     return _written(after, change_id, now), definition, rows + overtaken, run_timers
 
 
@@ -224,8 +226,7 @@ def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, 
 
 def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
     """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
-    reason = Reason(Code.SUPERSEDED, "the trigger changed before this fire was due", {"due_at": fire.due_at})
-    return _ended_row(timer, fire, now, reason)
+    return _ended_row(timer, fire, now, Reason(Code.SUPERSEDED, _RETIMED, {"due_at": fire.due_at}))
 
 
 def _ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
