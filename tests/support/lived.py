@@ -10,7 +10,7 @@ from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
-from cronfleet.domain.run import Outcome
+from cronfleet.domain.run import Outcome, RunMessage
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
@@ -79,11 +79,16 @@ class LivedWorld(World):
                 if not received:
                     break
                 for one in received:
-                    try:
-                        self.worker.handle(one.body)
-                    except WorkerDied:
-                        continue
-                    queue.delete(one.receipt)
+                    if self.handle(one.body):
+                        queue.delete(one.receipt)
+
+    def handle(self, message: RunMessage) -> bool:
+        """One invocation of a worker; whether its message is done with."""
+        try:
+            self.worker.handle(message)
+        except WorkerDied:
+            return False
+        return True
 
     def outage(self, seconds: int) -> None:
         """Nothing runs but the clock."""
