@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.metering.chain import PREFIX
 from benchmarks.metering.dynamodb import MeteredDynamoDB
-from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.items.timers import timer_item
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
@@ -80,16 +80,3 @@ def moto_engine(clock: SettableClock | None = None) -> Iterator[Engine]:
 def _moto_client() -> Any:
     """Made once: a client takes longer to make than moto's tables do."""
     return dynamodb_client()
-
-
-def stored_item(engine: Engine, table: schema.Table, partition: str, sort: str) -> dict[str, Any] | None:
-    """The item as it stands in the table."""
-    key = {"pk": {"S": partition}, "sk": {"S": sort}}
-    answer = engine.client.get_item(TableName=f"{engine.prefix}-{table.name}", Key=key, ConsistentRead=True)
-    item: dict[str, Any] | None = answer.get("Item")
-    return item
-
-
-def timer_place(timer: Timer) -> tuple[schema.Table, str, str]:
-    """Where a timer's item stands."""
-    return schema.SCHEDULES, keys.schedule(timer.tenant, timer.schedule_id), keys.TIMER

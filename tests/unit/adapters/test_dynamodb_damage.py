@@ -30,7 +30,6 @@ GARBAGE = [
     {"L": []},
     {"M": {}},
 ]
-KEYS = {"pk", "sk", "due_shard", "due_at"}
 
 
 @pytest.fixture(scope="module")
