@@ -59,12 +59,14 @@ TARGETS = AllTargets(receipts=NoReceipts(), clock=SystemClock(), handlers_packag
 
 
 def attempt(name: str, payload: Any = None, seconds: float = 30) -> Result:
+    """One attempt of the handler `name`, as the worker calls it."""
     now = SystemClock().now()
     key = RunKey("acme", "benchmark", 1, now - now % 1000)
     return TARGETS.call(Call(key, 1, 1, now, now + int(seconds * 1000), HandlerTarget(name), payload))
 
 
 def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
+    """How long each round of `work` took, shortest first."""
     taken = []
     for _ in range(rounds):
         before = time.perf_counter()
@@ -74,6 +76,7 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> list[float
 
 
 def show(what: str, taken: list[float]) -> None:
+    """One line of the report."""
     print(f"{what:62} p50 {statistics.median(taken):8.2f} ms   p99 {taken[int(len(taken) * 0.99)]:8.2f} ms")
 
 

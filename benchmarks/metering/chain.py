@@ -160,6 +160,7 @@ class Chain:
     # --- playing ---------------------------------------------------------------------------------------------
 
     def dispatcher(self, **options: Any) -> Dispatcher:
+        """A dispatcher on this chain."""
         return Dispatcher(ids=self.ids, **self._common, **options)
 
     def tick(self, account: str = "dispatcher", **options: Any) -> None:

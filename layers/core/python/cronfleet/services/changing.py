@@ -69,6 +69,7 @@ class Answer:
     created: bool = False
 
     def record(self) -> dict[str, Any]:
+        """The answer as it is remembered under an Idempotency-Key; `Answer(**record)` is its reverse."""
         return {"form": self.form, "etag": self.etag, "created": self.created}
 
 

@@ -32,6 +32,7 @@ class Queue:
 
     @property
     def dead_letter_name(self) -> str:
+        """The queue of messages that were received too often."""
         return f"{self.name}-dead"
 
 
