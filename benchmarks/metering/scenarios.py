@@ -154,7 +154,7 @@ def _skipped_by_overlap(chain: Chain, firings: int) -> None:
     for one in added:
         earlier = _running_since_yesterday(one)
         chain.store.insert_run(earlier)
-        chain.store.take_gate(one.tenant, one.schedule_id, earlier.key.run_id, None)
+        chain.store.take_gate(one.tenant, one.schedule_id, earlier.key.run_id, NOON - DAY, None)
     chain.start_counting()
     chain.tick()
     chain.work()

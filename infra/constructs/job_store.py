@@ -12,7 +12,7 @@ from infra.config import Config
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # A transaction is authorised by the actions it consists of.
-WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem")
+WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 APPEND: Final = ("dynamodb:PutItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
 

@@ -142,7 +142,7 @@ def test_one_of_eight_workers_ends_an_attempt(stores: list[Any], turn: int) -> N
 
 @pytest.mark.parametrize("turn", range(ROUNDS))
 def test_one_of_eight_runs_takes_the_gate(stores: list[Any], turn: int) -> None:
-    answers = race(stores, lambda store, hand: store.take_gate(TENANT, f"gate-{turn}", f"run-{hand}", None))
+    answers = race(stores, lambda store, hand: store.take_gate(TENANT, f"gate-{turn}", f"run-{hand}", NOON, None))
     winner = answers.index(None)
     assert answers.count(None) == 1
     assert {answer for answer in answers if answer is not None} == {f"run-{winner}"}

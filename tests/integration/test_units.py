@@ -98,8 +98,8 @@ def test_starting_and_finishing_a_run_cost_one_unit_each(engine: Engine) -> None
 
 def test_the_gate_costs_two_units(engine: Engine) -> None:
     with counted(engine.client) as capacity:
-        engine.store.take_gate(TENANT, "nightly", run().key.run_id, None)
-        engine.store.release_gate(TENANT, "nightly", run().key.run_id)
+        engine.store.take_gate(TENANT, "nightly", run().key.run_id, NOON, None)
+        engine.store.release_gate(TENANT, "nightly", run().key.run_id, NOON)
     assert capacity.writes == 2.0
 
 

@@ -78,27 +78,37 @@ def test_a_schedule_without_runs_has_an_empty_history(store: Any) -> None:
 
 
 def test_one_run_holds_the_gate(store: Any) -> None:
-    assert store.take_gate(TENANT, "nightly", "run-1", None) is None
-    assert store.take_gate(TENANT, "nightly", "run-1", None) is None, "it holds it already"
-    assert store.take_gate(TENANT, "nightly", "run-2", None) == "run-1"
-    assert store.take_gate(TENANT, "other", "run-3", None) is None, "each schedule has its own"
+    assert store.take_gate(TENANT, "nightly", "run-1", NOON, None) is None
+    assert store.take_gate(TENANT, "nightly", "run-1", NOON, None) is None, "it holds it already"
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON, None) == "run-1"
+    assert store.take_gate(TENANT, "other", "run-3", NOON, None) is None, "each schedule has its own"
 
 
 def test_the_gate_is_taken_over_only_from_the_run_that_was_named(store: Any) -> None:
-    store.take_gate(TENANT, "nightly", "run-1", None)
-    assert store.take_gate(TENANT, "nightly", "run-2", "run-0") == "run-1"
-    assert store.take_gate(TENANT, "nightly", "run-2", "run-1") is None
-    assert store.take_gate(TENANT, "nightly", "run-1", None) == "run-2"
+    store.take_gate(TENANT, "nightly", "run-1", NOON, None)
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON, "run-0") == "run-1"
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON, "run-1") is None
+    assert store.take_gate(TENANT, "nightly", "run-1", NOON, None) == "run-2"
 
 
 def test_only_its_holder_frees_the_gate(store: Any) -> None:
-    store.release_gate(TENANT, "nightly", "run-1")
-    store.take_gate(TENANT, "nightly", "run-1", None)
-    store.release_gate(TENANT, "nightly", "run-2")
-    assert store.take_gate(TENANT, "nightly", "run-2", None) == "run-1"
-    store.release_gate(TENANT, "nightly", "run-1")
-    store.release_gate(TENANT, "nightly", "run-1")
-    assert store.take_gate(TENANT, "nightly", "run-2", None) is None
+    store.release_gate(TENANT, "nightly", "run-1", NOON)
+    store.take_gate(TENANT, "nightly", "run-1", NOON, None)
+    store.release_gate(TENANT, "nightly", "run-2", NOON)
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON, None) == "run-1"
+    store.release_gate(TENANT, "nightly", "run-1", NOON)
+    store.release_gate(TENANT, "nightly", "run-1", NOON)
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON, None) is None
+
+
+def test_a_gate_is_free_to_those_that_started_when_it_was(store: Any) -> None:
+    """A run that started while another was going, and asks a moment after that has ended, has been in its way."""
+    store.take_gate(TENANT, "nightly", "run-1", NOON, None)
+    store.release_gate(TENANT, "nightly", "run-1", NOON + SECOND)
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON + SECOND - 1, None) == "run-1"
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON + SECOND - 1, "run-1") == "run-1"
+    assert store.take_gate(TENANT, "nightly", "run-3", NOON + SECOND, None) is None
+    assert store.take_gate(TENANT, "nightly", "run-2", NOON + MINUTE, None) == "run-3"
 
 
 def test_history_may_be_read_from_an_epoch_and_a_nominal_back(store: Any) -> None:

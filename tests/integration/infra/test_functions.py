@@ -12,7 +12,7 @@ from tests.integration.infra.assembly import Assembly, as_list
 WORKERS = ("worker-standard", "worker-priority")
 FUNCTIONS = ("api", "authorizer", "dispatcher", "sweeper", "ticker", *WORKERS)
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
-WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
+WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}
 LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 RECEIVES = {
     "sqs:ReceiveMessage",

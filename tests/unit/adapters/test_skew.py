@@ -53,5 +53,5 @@ def test_a_refusal_tells_the_time_as_well_as_an_answer() -> None:
         client = dynamodb_client()
         create_tables(client, "test")
         store = DynamoJobStore("test", client, clock)
-        store.release_gate("acme", "nightly", "nobody")
+        store.release_gate("acme", "nightly", "nobody", NOON)
         assert store.skew_ms() == -10_000

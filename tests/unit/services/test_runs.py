@@ -231,7 +231,7 @@ def test_a_run_that_waits_for_a_retry_can_be_cancelled_and_lets_go_of_the_gate(h
     key = here.key(10)
     running = here.start(key)
     here.store.replace_run(running.moved(RunStatus.WAITING, retry_at=NOON + HOUR, lease_until=None))
-    here.store.take_gate("acme", "nightly", key.run_id, None)
+    here.store.take_gate("acme", "nightly", key.run_id, NOON, None)
     assert here.runs.cancel(ACME, key.run_id).form["retry_at"] is None
     assert here.store.state.gates == {}
 

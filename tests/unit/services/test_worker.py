@@ -406,7 +406,7 @@ def test_a_run_holds_the_gate_through_its_backoff() -> None:
 def test_a_gate_that_a_finished_run_left_behind_is_taken_from_it() -> None:
     world = Workshop(overlap=Overlap.SKIP)
     world.deliver()
-    world.store.take_gate("acme", "nightly", world.message.key.run_id, None)
+    world.store.take_gate("acme", "nightly", world.message.key.run_id, TWO, None)
     later = message(TWO + SECOND)
     world.clock.advance(SECOND)
     world.deliver(later)
@@ -414,6 +414,37 @@ def test_a_gate_that_a_finished_run_left_behind_is_taken_from_it() -> None:
     assert row is not None
     assert row.status is RunStatus.SUCCEEDED
     assert world.store.state.gates == {}
+
+
+@pytest.mark.parametrize("left_behind", [False, True], ids=["let go", "left behind"])
+def test_a_run_that_started_before_the_one_ahead_had_ended_is_skipped(left_behind: bool) -> None:
+    """It asks for the gate a moment later and may find it free; but the history would show the two side by side."""
+    world = Workshop(overlap=Overlap.SKIP)
+    first = world.deliver_as_actor("first")
+    while first.at != "call done":
+        first.step()
+    later = message(TWO + SECOND)
+    world.clock.advance(SECOND)
+    second = world.deliver_as_actor("second", later)
+    while second.at != "take_gate":
+        second.step()
+    world.clock.advance(1)
+    first.finish()
+    if left_behind:
+        world.store.state.gates["acme", "nightly"] = world.message.key.run_id
+        world.store.state.gates_free_since.clear()
+    second.finish()
+    skipped = world.row(later.key)
+    assert skipped is not None
+    assert skipped.status is RunStatus.SKIPPED
+    assert skipped.reason is not None
+    assert world.message.key.run_id in skipped.reason.text
+    world.clock.advance(SECOND)
+    after = message(TWO + 2 * SECOND)
+    world.deliver(after)
+    ran = world.row(after.key)
+    assert ran is not None
+    assert ran.status is RunStatus.SUCCEEDED
 
 
 def test_a_late_worker_does_not_free_the_gate_that_its_run_still_holds() -> None:

@@ -39,7 +39,7 @@ def gated_behind_a_finished_run() -> Workshop:
     world = Workshop(overlap=Overlap.SKIP, retry=PATIENT)
     before = message(TWO - MINUTE, timeout_seconds=60)
     world.deliver(before)
-    world.store.take_gate("acme", "nightly", before.key.run_id, None)
+    world.store.take_gate("acme", "nightly", before.key.run_id, TWO, None)
     return world
 
 

@@ -233,15 +233,18 @@ class RunStore(Protocol):
         """A schedule's history, newest first; with `through` from that epoch and nominal back."""
         ...
 
-    def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
-        """Take the schedule's gate for `run_id` if it is free, or held by it, or by `instead_of`.
+    def take_gate(
+        self, tenant: str, schedule_id: str, run_id: str, began_at: Instant, instead_of: str | None
+    ) -> str | None:
+        """Take the schedule's gate for a run that started at `began_at`.
 
-        `None` when `run_id` holds it now, else the run id that does.
+        It may if the gate has been free since then, or is held by itself or by `instead_of`. `None` when `run_id`
+        holds it now, else the run id that does, or did until after `began_at`.
         """
         ...
 
-    def release_gate(self, tenant: str, schedule_id: str, run_id: str) -> None:
-        """Free the gate if `run_id` holds it."""
+    def release_gate(self, tenant: str, schedule_id: str, run_id: str, ended_at: Instant) -> None:
+        """Free the gate from `ended_at` on if `run_id` holds it."""
         ...
 
 

@@ -139,10 +139,10 @@ class Runs:
 
     def _let_gate_go(self, writes: Sequence[Write]) -> None:
         for write in writes:
-            if isinstance(write, ReplaceRun):
+            if isinstance(write, ReplaceRun) and write.run.finished_at is not None:
                 key = write.run.key
                 try:
-                    self._store.release_gate(key.tenant, key.schedule_id, key.run_id)
+                    self._store.release_gate(key.tenant, key.schedule_id, key.run_id, write.run.finished_at)
                 except NoAnswer:
                     # The next run that wants the gate sees that its holder is terminal, and takes it.
                     return

@@ -211,22 +211,25 @@ class Worker:
         """Who is in the way of a run that must not overlap; `None` when it holds the gate, or needs none."""
         if timer.overlap is not Overlap.SKIP:
             return None
-        key = run.key
+        key, began_at = run.key, run.attempts[-1].started_at
         instead_of: str | None = None
         for _ in range(MAX_GATE_ROUNDS):
-            take = partial(self._store.take_gate, key.tenant, key.schedule_id, key.run_id, instead_of)
+            take = partial(self._store.take_gate, key.tenant, key.schedule_id, key.run_id, began_at, instead_of)
             holder = ask(take)
-            if holder is None or not self._is_over(holder):
+            if holder is None or not self._was_over(holder, began_at):
                 return holder
             instead_of = holder
         raise Contended(
             f"{key.run_id} found the gate of its schedule with another finished run {MAX_GATE_ROUNDS} times"
         )
 
-    def _is_over(self, run_id: str) -> bool:
-        """Whether the gate's holder is finished and only its release was lost; its row was there before it took it."""
+    def _was_over(self, run_id: str, at: Instant) -> bool:
+        """Whether the gate's holder had ended by then and its release was lost; its row was there before it took it.
+
+        One that ended a moment later was still going, and the history would show the two side by side.
+        """
         row = ask(lambda: self._store.get_run(RunKey.parse(run_id)))
-        return row is None or row.is_terminal
+        return row is None or (row.finished_at is not None and row.finished_at <= at)
 
     def _end(self, run: Run, timer: Timer | None, end: End) -> None:
         """Write that the run is over without this attempt."""
@@ -314,10 +317,11 @@ class Worker:
 
     def _release(self, run: Run, timer: Timer | None) -> None:
         """Free the gate of a run that may hold it and is over."""
-        if not run.is_terminal or timer is None or timer.overlap is not Overlap.SKIP:
+        ended_at = run.finished_at
+        if ended_at is None or timer is None or timer.overlap is not Overlap.SKIP:
             return
         try:
-            ask(lambda: self._store.release_gate(run.key.tenant, run.key.schedule_id, run.key.run_id))
+            ask(lambda: self._store.release_gate(run.key.tenant, run.key.schedule_id, run.key.run_id, ended_at))
         except NoAnswer:
             # Harmless: the next run finds that the gate's holder is finished, and takes its place.
             self._telemetry.count("gates_left")

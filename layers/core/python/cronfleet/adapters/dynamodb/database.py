@@ -115,11 +115,6 @@ class Database:
         )
         return answer.get("Attributes", {})
 
-    def delete(self, table: Table, partition: str, sort: str, expression: Expression, values: Item) -> None:
-        """Delete one item; raises `ConditionFailed`."""
-        key = {"pk": text(partition), "sk": text(sort)}
-        ask(self._client.delete_item, TableName=self.name(table), Key=key, **expression.request(values))
-
     def query(
         self,
         table: Table,

@@ -120,7 +120,7 @@ class DefinitionRecord(Model):
 
 
 class GateRecord(Model):
-    """The overlap gate of a schedule: which run holds it."""
+    """The overlap gate of a schedule: which run holds it, or held it until `ended_at`."""
 
     class Meta:
         table_name = schema.SCHEDULES.name
@@ -128,6 +128,7 @@ class GateRecord(Model):
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     holder = UnicodeAttribute()
+    ended_at = WholeAttribute(null=True)
 
 
 class RunRecord(Model):

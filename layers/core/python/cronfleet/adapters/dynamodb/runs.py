@@ -14,8 +14,13 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Page, Refused
 
-_TAKE: Final = Expression("attribute_not_exists(#holder) OR #holder IN (:run, :instead)", "SET #holder = :run")
-_HELD: Final = Expression("#holder = :run")
+# A gate that is free keeps its last holder, and when that ended.
+_TAKE: Final = Expression(
+    "attribute_not_exists(#holder) OR #ended_at <= :began_at"
+    " OR (attribute_not_exists(#ended_at) AND #holder IN (:run, :instead))",
+    "SET #holder = :run REMOVE #ended_at",
+)
+_RELEASE: Final = Expression("#holder = :run", "SET #ended_at = :ended_at")
 
 
 class DynamoRuns:
@@ -74,18 +79,20 @@ class DynamoRuns:
         more = last is not None or len(items) > limit
         return Page(rows, cursors.encode([schedule_id, keys.run(rows[-1].key)]) if more and rows else None)
 
-    def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
-        values = {":run": text(run_id), ":instead": text(instead_of or run_id)}
+    def take_gate(
+        self, tenant: str, schedule_id: str, run_id: str, began_at: Instant, instead_of: str | None
+    ) -> str | None:
+        values = {":run": text(run_id), ":instead": text(instead_of or run_id), ":began_at": number(began_at)}
         try:
             self._database.update(schema.SCHEDULES, keys.schedule(tenant, schedule_id), keys.GATE, _TAKE, values)
         except ConditionFailed as failed:
             return None if failed.item is None else read(GateRecord, failed.item).holder
         return None
 
-    def release_gate(self, tenant: str, schedule_id: str, run_id: str) -> None:
+    def release_gate(self, tenant: str, schedule_id: str, run_id: str, ended_at: Instant) -> None:
         place = (schema.SCHEDULES, keys.schedule(tenant, schedule_id), keys.GATE)
         try:
-            self._database.delete(*place, _HELD, {":run": text(run_id)})
+            self._database.update(*place, _RELEASE, {":run": text(run_id), ":ended_at": number(ended_at)})
         except ConditionFailed:
             return  # Another run holds it, or none: either way it is not this run's any more.
 

@@ -59,16 +59,25 @@ class MemoryRuns:
         more = start > 0
         return Page([self.state.runs[key] for key in keys], cursors.encode([keys[-1].run_id]) if more else None)
 
-    def take_gate(self, tenant: str, schedule_id: str, run_id: str, instead_of: str | None) -> str | None:
-        holder = self.state.gates.get((tenant, schedule_id))
+    def take_gate(
+        self, tenant: str, schedule_id: str, run_id: str, began_at: Instant, instead_of: str | None
+    ) -> str | None:
+        gate = (tenant, schedule_id)
+        holder = self.state.gates.get(gate)
         if holder is not None and holder not in (run_id, instead_of):
             return holder
-        self.state.gates[tenant, schedule_id] = run_id
+        last, ended_at = self.state.gates_free_since.get(gate, (run_id, began_at))
+        if ended_at > began_at:
+            return last
+        self.state.gates_free_since.pop(gate, None)
+        self.state.gates[gate] = run_id
         return None
 
-    def release_gate(self, tenant: str, schedule_id: str, run_id: str) -> None:
-        if self.state.gates.get((tenant, schedule_id)) == run_id:
-            del self.state.gates[tenant, schedule_id]
+    def release_gate(self, tenant: str, schedule_id: str, run_id: str, ended_at: Instant) -> None:
+        gate = (tenant, schedule_id)
+        if self.state.gates.get(gate) == run_id:
+            del self.state.gates[gate]
+            self.state.gates_free_since[gate] = (run_id, ended_at)
 
 
 def _key_of(cursor: str, tenant: str, schedule_id: str) -> RunKey:

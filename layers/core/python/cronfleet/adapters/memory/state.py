@@ -7,6 +7,7 @@ from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Timer
@@ -30,6 +31,9 @@ class State:
     damaged: dict[ItemKey, Unreadable] = field(default_factory=dict)
     definitions: dict[tuple[ScheduleKey, int], Definition] = field(default_factory=dict)
     gates: dict[ScheduleKey, str] = field(default_factory=dict)
+    """Which run holds each gate that is not free."""
+    gates_free_since: dict[ScheduleKey, tuple[str, Instant]] = field(default_factory=dict)
+    """Which run held each that is, and when that ended."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
     audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
