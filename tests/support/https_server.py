@@ -16,6 +16,19 @@ from cryptography.x509.oid import NameOID
 
 HOST = "hooks.test"
 
+# Python 3.13 and later take RFC 5280 at its word: an authority says what its key is for, and who it is.
+_ONLY_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 @dataclass
 class Received:
@@ -88,9 +101,18 @@ def certificates(folder: Path) -> tuple[Path, Path]:
     """An authority's certificate, and the key and certificate of `hooks.test` that it signed."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority for tests")])
-    ca = _builder(ca_name, ca_name, ca_key).add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+    ca = (
+        _builder(ca_name, ca_name, ca_key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key()), False)
+        .add_extension(_ONLY_SIGNS_CERTIFICATES, True)
+    )
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
-    leaf = _builder(name, ca_name, key).add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), False)
+    leaf = (
+        _builder(name, ca_name, key)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), False)
+    )
     ca_file, chain = folder / "ca.pem", folder / "chain.pem"
     ca_file.write_bytes(ca.sign(ca_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
     chain.write_bytes(
