@@ -148,6 +148,19 @@ def test_a_pause_with_an_end_is_over_at_its_end_with_one_row_for_what_it_held_ba
     assert (entry.actor, entry.action) == ("cronfleet", "resume")
 
 
+def test_a_fire_between_the_end_of_a_pause_and_the_tick_that_ends_it_is_not_held_back() -> None:
+    world = World(TWO + 4 * SECOND)
+    pause = Pause("ada", TWO - MINUTE, until=TWO)
+    world.add(timer(every(2, TWO), TWO - 30 * SECOND, status=Status.PAUSED, pause=pause, due_at=TWO))
+    assert world.tick().resumes == 1
+    row = world.store.get_run(RunKey("acme", "nightly", 1, TWO - 30 * SECOND))
+    assert row is not None
+    assert row.until_nominal_at == TWO
+    world.clock.advance(5 * SECOND)
+    world.tick()
+    assert min(key.nominal_at for key in world.sent_keys) == TWO + 2 * SECOND
+
+
 def test_one_bad_schedule_is_parked_with_an_alarm_and_its_neighbours_fire() -> None:
     """O66: an impossible trigger or a damaged row must not stop the shard."""
     world = World(TWO)

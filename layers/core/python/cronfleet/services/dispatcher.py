@@ -260,11 +260,15 @@ class Dispatcher:
                 report.resumes += 1
 
     def _resume(self, seen: Timer, now: Instant) -> bool:
-        """End a pause whose time has come, unless the base item says otherwise by now."""
+        """End a pause whose time has come, as of that time, unless the base item says otherwise by now.
+
+        What is named between the pause's end and this tick is on again: late by the tick, or the misfire policy's.
+        """
         timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
         if timer is None or timer.status is not Status.PAUSED or timer.rev != seen.rev:
             return False
-        after, rows = resumed(timer, now=now, change_id=self._ids.unique(), catch_up=None)
+        ended_at = now if timer.due_at is None else min(timer.due_at, now)
+        after, rows = resumed(timer, now=ended_at, change_id=self._ids.unique(), catch_up=None)
         reason = "the pause reached its end"
         return self._change(timer, after, "resume", reason, [InsertRun(row) for row in rows])
 
