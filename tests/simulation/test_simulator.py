@@ -12,7 +12,7 @@ from simulator import faults, planted
 from simulator.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
-WITHIN_SEEDS = 8
+WITHIN_SEEDS = 24
 """Each planted fault is caught by one of so many seeds."""
 
 
