@@ -1,7 +1,9 @@
 """A process is recognised again, or not taken for another, and ended with all that it started."""
 
+import contextlib
 import dataclasses
 import os
+import select
 import sys
 from pathlib import Path
 
@@ -74,6 +76,7 @@ def test_stopping_a_process_ends_what_it_had_started(begin, tmp_path):
     child = int(_first_line(tmp_path / "log", process))
     assert process.stop(5)
     assert not process.alive
+    _wait_for_end(child)
     assert not _runs(child)
 
 
@@ -82,6 +85,16 @@ def test_a_process_that_does_not_obey_is_killed_and_that_is_told(begin, tmp_path
     _first_line(tmp_path / "log", process)
     assert not process.stop(0.1)
     assert not process.alive
+
+
+def _wait_for_end(pid: int) -> None:
+    """A killed process takes a moment to die; the kernel tells when it has."""
+    with contextlib.suppress(ProcessLookupError):
+        ended = os.pidfd_open(pid)
+        try:
+            select.select([ended], [], [], 10)
+        finally:
+            os.close(ended)
 
 
 def _runs(pid: int) -> bool:
