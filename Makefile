@@ -26,7 +26,7 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test check synth deploy simulate bench lock clean
+.PHONY: help run test check synth deploy simulate chaos bench lock clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
@@ -57,6 +57,9 @@ deploy: synth ## Deploy cdk.out to the AWS account of your profile; asks before 
 
 simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check every promise
 	@$(PYTHON) -m simulator --seed $(SEED) --hours $(HOURS)
+
+chaos: $(INSTALLED) ## Kill and freeze every process of a deployed stack under load, and add up exactly
+	@$(PYTHON) -m tests.e2e.chaos
 
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks
