@@ -1,5 +1,6 @@
 """The demo tenant, its key, and a few schedules that show what the product does."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -15,7 +16,12 @@ from local.folder import Folder
 TENANT: Final = "demo"
 TIER: Final = "standard"
 REQUEST_SECONDS: Final = 35
+MOST_TRIES: Final = 3
 ONE_SHOT_AFTER: Final = timedelta(minutes=1)
+
+
+class _Failed(StackError):
+    """The API gave no answer, or one that says that the fault is its own."""
 
 
 class Api:
@@ -26,7 +32,17 @@ class Api:
         self._key = key
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer's JSON; raises `StackError` for any status but a good one."""
+        """The answer's JSON; raises `StackError` for any status but a good one.
+
+        A request that the API fails is made again: the process that had it may have died, or stand still until the
+        emulator ends it, and the next request gets another. Each of ours may be made twice.
+        """
+        for _ in range(MOST_TRIES - 1):
+            with contextlib.suppress(_Failed):
+                return self._once(method, path, body)
+        return self._once(method, path, body)
+
+    def _once(self, method: str, path: str, body: Any) -> Any:
         connection = http.client.HTTPConnection(*self._address, timeout=REQUEST_SECONDS)
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         try:
@@ -34,11 +50,12 @@ class Api:
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            raise StackError(f"{method} {path} got no answer: {error!r}") from error
+            raise _Failed(f"{method} {path} got no answer: {error!r}") from error
         finally:
             connection.close()
         if answer.status >= http.client.BAD_REQUEST:
-            raise StackError(f"{method} {path} answered {answer.status}: {content[:300].decode(errors='replace')}")
+            failed = _Failed if answer.status >= http.client.INTERNAL_SERVER_ERROR else StackError
+            raise failed(f"{method} {path} answered {answer.status}: {content[:300].decode(errors='replace')}")
         return json.loads(content or b"null")
 
 

@@ -153,7 +153,10 @@ def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
 
 
 def _invoke(aws: Aws, function: str) -> None:
-    answer = aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
-    said = answer["Payload"].read()
-    if answer.get("FunctionError"):
-        raise StackError(f"{function} failed: {said[:300].decode(errors='replace')}")
+    said = b""
+    for _ in range(demo.MOST_TRIES):
+        answer = aws.client("lambda").invoke(FunctionName=function, Payload=b"{}")
+        said = answer["Payload"].read()
+        if not answer.get("FunctionError"):
+            return
+    raise StackError(f"{function} failed: {said[:300].decode(errors='replace')}")
