@@ -104,5 +104,9 @@ class Process:
         self._clock_error += milliseconds
 
     def now(self) -> int:
-        """Its clock: the port `Clock`."""
+        """Its clock: the port `WaitingClock`, with the next."""
         return self.loop.now + self.clock_error
+
+    def wait_until(self, instant: int) -> None:
+        """Stand still until its clock should show `instant`; not at all when that is past."""
+        self.sleep(max(0, instant - self.now()))

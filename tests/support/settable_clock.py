@@ -19,6 +19,10 @@ class SettableClock:
     def now(self) -> Instant:
         return self._now
 
+    def wait_until(self, instant: Instant) -> None:
+        if instant > self._now:
+            self.set(instant)
+
     def set(self, instant: Instant) -> None:
         """Jump, forwards or backwards."""
         self._now = instant

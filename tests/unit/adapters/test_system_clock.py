@@ -12,6 +12,14 @@ def test_the_clock_counts_milliseconds() -> None:
         assert SystemClock().now() == NOON + 250
 
 
+def test_waiting_ends_at_the_instant_and_is_none_for_one_that_is_past() -> None:
+    clock = SystemClock()
+    until = clock.now() + 50
+    clock.wait_until(until)
+    assert until <= clock.now() < until + 5_000
+    clock.wait_until(until)
+
+
 def test_ids_sort_by_the_time_they_were_made() -> None:
     made = []
     with time_machine.travel(NOON / 1000, tick=False) as traveller:

@@ -13,6 +13,14 @@ class Clock(Protocol):
         ...
 
 
+class WaitingClock(Clock, Protocol):
+    """A clock by which this process can stand still."""
+
+    def wait_until(self, instant: Instant) -> None:
+        """Come back at `instant`; at once when it is past."""
+        ...
+
+
 class Ids(Protocol):
     """Names that nobody else has: owners of leases, ids of changes."""
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.lease import SLOT, slot_of
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import WaitingClock
 from cronfleet.ports.queues import Tick, TickQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
 
@@ -18,7 +18,7 @@ MAX_SENDS: Final = 3
 class Ticker:
     """Lays ticks for every shard and slot up to the horizon. Slots laid twice are served once: doubles are cheap."""
 
-    def __init__(self, *, tick_queue: TickQueue, clock: Clock, telemetry: Telemetry, shards: int) -> None:
+    def __init__(self, *, tick_queue: TickQueue, clock: WaitingClock, telemetry: Telemetry, shards: int) -> None:
         self._queue = tick_queue
         self._clock = clock
         self._telemetry = telemetry
@@ -26,6 +26,9 @@ class Ticker:
 
     def tick(self) -> int:
         """Send the ticks; returns how many were accepted. What the queue refuses comes again with the next minute."""
+        # A queue counts a delay in whole seconds from the sending: what is sent as a second begins comes as one begins,
+        # and so do the fires that its dispatcher delays. Else the fraction would be in the lag of every run.
+        self._clock.wait_until(ceil_second(self._clock.now()))
         ticks = list(ticks_ahead(self._clock.now(), self._shards))
         unsent = self._queue.send(ticks)
         for _ in range(MAX_SENDS - 1):

@@ -5,7 +5,7 @@ import time
 from typing import Final
 
 from cronfleet.domain.audit import base32
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import SECOND, Instant
 
 _ID_LENGTH: Final = 26
 _RANDOM_BYTES: Final = 10
@@ -17,6 +17,11 @@ class SystemClock:
     def now(self) -> Instant:
         """Now, in milliseconds."""
         return time.time_ns() // 1_000_000
+
+    def wait_until(self, instant: Instant) -> None:
+        """Come back at `instant`; at once when it is past."""
+        # Not until this clock shows it: one that is set back meanwhile must not hold anybody up.
+        time.sleep(max(0, instant - self.now()) / SECOND)
 
 
 class SystemIds:
