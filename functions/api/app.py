@@ -20,7 +20,7 @@ _GUARDS: Final = {
     "If-Match": "is not checked here, so it would guard nothing; leave it out",
     "If-None-Match": "is not checked here, so it would guard nothing; leave it out",
     "If-Unmodified-Since": "is not checked; send the ETag that you have seen in If-Match",
-    "Idempotency-Key": "goes with POST; this request may be repeated as it is, guarded by If-Match",
+    "Idempotency-Key": "is not read here: this request may be repeated as it is; leave it out",
 }
 """What is wrong with headers that a caller relies on, where a route does not read them."""
 

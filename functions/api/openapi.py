@@ -19,6 +19,7 @@ from cronfleet.version import VERSION
 
 from .answers import GatewayAnswer, ProblemAnswer
 from .app import app, routes
+from .documents import document_of
 from .problems import PROBLEM_JSON
 from .reading import JSON, MERGE_PATCH
 from .schemas import ScheduleBody
@@ -50,7 +51,7 @@ _REFUSALS: Final = {
     "409": "The id is taken, or the state does not allow this.",
     "412": "The schedule has changed since the ETag in If-Match was read.",
     "413": "The body is too large.",
-    "415": "The body is not JSON.",
+    "415": "The body is of a media type that is not read here.",
     "422": "The Idempotency-Key was used for another request.",
     "503": "The job store is busy; try again after `Retry-After` seconds.",
 }
@@ -136,6 +137,11 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
     _finish_answers(method, path, operation)
     if method == "patch":
         operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: _patch(), JSON: _patch()}}
+    document = document_of(method.upper(), path)
+    if document is not None:
+        kept = operation["requestBody"]["content"] if document.or_json else {}
+        files = {media_type: {"schema": {"type": "string"}} for media_type in document.media_types}
+        operation["requestBody"] = {"required": True, "content": {**kept, **files}}
 
 
 def _of_parameter(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 JSON is read strictly: no duplicate names, no NaN or infinity, no number that would be rounded, no lone surrogates, no
 bottomless nesting. What comes out is the event with a body that is UTF-8 text of one JSON object, or without a body.
+Where a route takes a document of another format (`documents.py`), that object holds it.
 """
 
 import base64
@@ -15,6 +16,8 @@ from urllib.parse import parse_qsl
 
 from cronfleet.domain.errors import Invalid
 
+from .documents import JSON, Document, document_of
+
 MAX_BODY_BYTES: Final = 64 * 1024
 """A schedule is kept twice more in its audit item, and an item holds 400 KB at most."""
 
@@ -23,7 +26,6 @@ MAX_DEPTH: Final = 32
 MAX_DIGITS: Final = 800
 """Significant digits of a number: no double has more when it is written out in full."""
 
-JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 _REPLACED: Final = "\ufffd"
@@ -63,18 +65,33 @@ def read(event: Mapping[str, Any]) -> Event:
     method = event["requestContext"]["http"]["method"].upper()
     if method not in _METHODS_WITH_BODY:
         return dict(event)
+    document = document_of(method, event["rawPath"])
+    if document is not None and document.is_in(event.get("headers", {})):
+        return _with_json(event, _document(event, document))
     content = _content(event)
-    sound: Event = {**event, "body": None, "isBase64Encoded": False}
     if not content.strip():
-        return sound
-    _check_media_type(event, method)
+        return {**event, "body": None, "isBase64Encoded": False}
+    _check_media_type(event, method, document)
     text = _text(content)
     if _REPLACED in text and not event.get("isBase64Encoded"):
         raise Invalid("body", "is not UTF-8 (or holds U+FFFD, which stands for what is not: write it as \\ufffd)")
     _check(parse(text))
+    return _with_json(event, text)
+
+
+def _with_json(event: Mapping[str, Any], text: str) -> Event:
     others = {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
-    # Powertools knows no merge patch; by now both are checked JSON.
-    return {**sound, "body": text, "headers": {**others, "content-type": JSON}}
+    # Powertools knows no merge patch, and no documents; by now all of them are checked JSON.
+    return {**event, "body": text, "isBase64Encoded": False, "headers": {**others, "content-type": JSON}}
+
+
+def _document(event: Mapping[str, Any], document: Document) -> str:
+    _check_coding(event)
+    content = _content(event, document.max_bytes)
+    try:
+        return json.dumps(document.fields(content))
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error) from error
 
 
 def check_unread(event: Mapping[str, Any]) -> None:
@@ -92,7 +109,7 @@ def _check_query(query: str) -> None:
         seen.add(name)
 
 
-def _content(event: Mapping[str, Any]) -> bytes:
+def _content(event: Mapping[str, Any], most: int = MAX_BODY_BYTES) -> bytes:
     body = event.get("body") or ""
     if event.get("isBase64Encoded"):
         try:
@@ -101,21 +118,30 @@ def _content(event: Mapping[str, Any]) -> bytes:
             raise Invalid("body", "is not valid base64, though the event says so") from error
     else:
         content = body.encode("utf-8", "surrogatepass")
-    if len(content) > MAX_BODY_BYTES:
-        raise TooLarge(
-            f"has {len(content)} bytes; {MAX_BODY_BYTES} are allowed. Keep large data in S3, and its address here"
-        )
+    if len(content) > most:
+        advice = "Keep large data in S3, and its address here" if most == MAX_BODY_BYTES else "Send it in parts"
+        raise TooLarge(f"has {len(content)} bytes; {most} are allowed. {advice}")
     return content
 
 
-def _check_media_type(event: Mapping[str, Any], method: str) -> None:
-    headers = {name.lower(): value for name, value in event.get("headers", {}).items()}
-    coding = headers.get("content-encoding", "").strip()
+def _check_coding(event: Mapping[str, Any]) -> None:
+    coding = _header(event, "content-encoding")
     if coding.lower() not in ("", "identity"):
-        raise NotJson("Content-Encoding", f"is {coding!r}; send the JSON as it is, not compressed")
-    written = headers.get("content-type", "").strip()
+        raise NotJson("Content-Encoding", f"is {coding!r}; send the body as it is, not compressed")
+
+
+def _header(event: Mapping[str, Any], wanted: str) -> str:
+    found = (value for name, value in event.get("headers", {}).items() if name.lower() == wanted)
+    return str(next(found, "")).strip()
+
+
+def _check_media_type(event: Mapping[str, Any], method: str, document: Document | None) -> None:
+    _check_coding(event)
+    written = _header(event, "content-type")
     media_type, *parameters = (part.strip() for part in written.split(";"))
     allowed = (JSON, MERGE_PATCH) if method == "PATCH" else (JSON,)
+    if document is not None:
+        allowed = document.allowed
     if written and media_type.lower() not in allowed:
         raise NotJson("Content-Type", f"is {media_type!r}; send {' or '.join(allowed)}")
     for parameter in parameters:
@@ -128,7 +154,11 @@ def _text(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise Invalid("body", f"is not UTF-8: byte {error.start} is wrong") from error
+        raise _not_utf8(error) from error
+
+
+def _not_utf8(error: UnicodeDecodeError) -> Invalid:
+    return Invalid("body", f"is not UTF-8: byte {error.start} is wrong")
 
 
 def parse(text: str) -> Any:
