@@ -1,0 +1,276 @@
+"""Words: what a trigger says, in plain English, exactly enough to work out its fires from them.
+
+Built from the expanded numbers and never from the text, so that two expressions with the same words have the same
+fires: a reader that shares no code with this module proves it (`tests/support/word_reader.py`). The manner tells what
+happens when the clocks change: "At …" and "Every hour from … to …" are fixed-time jobs; "Every …" with any other step,
+"of every hour" and "whenever the clock shows it" are wildcard jobs, which follow the real clock (`docs/warnings.md`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from typing import Final
+
+from cronfleet.domain import cron_grammar, zones
+from cronfleet.domain.cron_grammar import LAST, CronFields, DayRule
+from cronfleet.domain.instant import SECOND, Instant, to_datetime, to_text
+from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
+
+MONTHS: Final = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+WEEKDAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+ORDINALS: Final = ("last", "first", "second", "third", "fourth", "fifth")
+"""By the number after `#`; 0 is the last one."""
+
+MOST_TIMES_LISTED: Final = 6
+MOST_HOURS_LISTED: Final = 12
+"""With one minute only."""
+FEWEST_IN_STEPS: Final = 5
+"""Numbers in equal steps are listed one by one while they are fewer."""
+FEWEST_IN_RANGE: Final = 3
+
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def words(trigger: Trigger) -> str:
+    """The trigger in plain English; raises what `UNCOMPUTABLE` names for one that no longer computes."""
+    match trigger:
+        case CronTrigger():
+            return _cron_words(trigger)
+        case IntervalTrigger(every_seconds, anchor_at):
+            return f"Every {duration_words(every_seconds)}, counted from {to_text(anchor_at)}"
+        case OneShotTrigger(at, _, timezone):
+            return f"Once, {moment_words(at, timezone or 'UTC')}" + (f" ({to_text(at)})" if timezone else "")
+
+
+def moment_words(at: Instant, timezone: str) -> str:
+    """`on Tuesday 1 December 2026 at 02:00 in Asia/Kolkata`; seconds only where there are any."""
+    second = at // SECOND
+    segment = zones.load(timezone).segment_at(second)
+    local = to_datetime(at) + timedelta(seconds=segment.offset if segment else 0)
+    clock = local.strftime("%H:%M:%S" if local.second else "%H:%M")
+    weekday = WEEKDAYS[local.isoweekday() % 7]
+    return f"on {weekday} {local.day} {MONTHS[local.month - 1]} {local.year} at {clock} in {timezone}"
+
+
+def duration_words(seconds: int) -> str:
+    """`hour`, `90 minutes`: in the largest unit that divides it, without a number where that is one."""
+    size, name = next((size, name) for size, name in _UNITS if seconds % size == 0)
+    return name if seconds == size else f"{seconds // size} {name}s"
+
+
+def _cron_words(trigger: CronTrigger) -> str:
+    fields = cron_grammar.expand(trigger.expression)
+    parts = [
+        time_words(fields.minutes, fields.hours, fields.fixed_time) + _day_words(fields),
+        f"in {trigger.timezone}",
+    ]
+    return ", ".join(parts)
+
+
+# --- times of day ----------------------------------------------------------------------------------------------
+
+
+def time_words(minutes: Sequence[int], hours: Sequence[int], fixed_time: bool) -> str:
+    """The times of day at which a job fires, beginning with a capital."""
+    return _fixed_words(minutes, hours) if fixed_time else _wildcard_words(minutes, hours)
+
+
+def _fixed_words(minutes: Sequence[int], hours: Sequence[int]) -> str:
+    alone = len(minutes) == 1
+    if alone and len(hours) > FEWEST_IN_RANGE and _step(hours) == 1:
+        return f"Every hour from {_clock(hours[0], minutes[0])} to {_clock(hours[-1], minutes[0])}"
+    if len(minutes) * len(hours) <= (MOST_HOURS_LISTED if alone else MOST_TIMES_LISTED):
+        return f"At {listed(_clock(hour, minute) for hour in hours for minute in minutes)}"
+    return f"At {_numbered('minute', minutes)} of {_numbered('hour', hours, _two_digits)}"
+
+
+def _wildcard_words(minutes: Sequence[int], hours: Sequence[int]) -> str:
+    every = _every_words(minutes)
+    if len(hours) == 24:
+        on_the_hour = "Every hour, on the hour" if tuple(minutes) == (0,) else ""
+        return every or on_the_hour or f"{_some_minutes(minutes)} of every hour"
+    if every and len(runs := _runs(hours)) <= 2:
+        spans = (f"from {_clock(first, 0)} to {_clock(last, minutes[-1])}" for first, last in runs)
+        return f"{every} {listed(spans)}"
+    if step := _restarting_step(hours, 24):
+        if len(minutes) == 1:
+            return f"Every {step} hours from {_clock(0, minutes[0])} to {_clock(hours[-1], minutes[0])}"
+        return f"{every or _some_minutes(minutes)} of every {ordinal(step)} hour from 00 to {hours[-1]:02}"
+    if every or _restarting_step(minutes, 60):
+        return f"{every or _some_minutes(minutes)} of {_numbered('hour', hours, _two_digits)}"
+    return f"{_fixed_words(minutes, hours)} (whenever the clock shows it)"
+
+
+def _every_words(minutes: Sequence[int]) -> str:
+    """For minutes that go on in the same step over the end of the hour; empty for others."""
+    if len(minutes) == 60:
+        return "Every minute"
+    step = _restarting_step(minutes, 60)
+    return f"Every {step} minutes" if step and 60 % step == 0 else ""
+
+
+def _some_minutes(minutes: Sequence[int]) -> str:
+    step = _step(minutes)
+    if step > 1 and (len(minutes) >= FEWEST_IN_STEPS or _restarting_step(minutes, 60)):
+        return f"Every {step} minutes from minute {minutes[0]} to {minutes[-1]}"
+    return f"At {_numbered('minute', minutes)}"
+
+
+def _restarting_step(numbers: Sequence[int], cycle: int) -> int:
+    """The step of `*/n` (n from 2, two numbers at least); 0 for anything else."""
+    step = _step(numbers)
+    return step if step > 1 and numbers[0] == 0 and numbers[-1] + step >= cycle else 0
+
+
+# --- days, months, years ---------------------------------------------------------------------------------------
+
+
+def _day_words(fields: CronFields) -> str:
+    days, months = fields.days, fields.months
+    if days.is_every_day:
+        every_day = " every day" if len(fields.hours) < 24 else ""
+        return every_day + _in_months(months)
+    month_days, weekdays = names_month_days(days), names_weekdays(days)
+    if not weekdays:
+        if len(months) == 1 and days.is_plain and len(days.month_days) == 1:
+            return f" on {days.month_days[0]} {MONTHS[months[0] - 1]}"
+        return f" on {_month_day_words(days)} of {_month_words(months) or 'the month'}"
+    if not month_days:
+        if days.nth:
+            return f" on {_weekday_words(days)} of {_month_words(months) or 'the month'}"
+        return f" on {_weekday_words(days)}{_in_months(months)}"
+    return f"{_both_words(days)}{_in_months(months)}"
+
+
+def _both_words(days: DayRule) -> str:
+    month_days = f"{_month_day_words(days)} of the month"
+    weekdays = _weekday_words(days) + (" of the month" if days.nth else "")
+    if days.both:
+        return f" on {month_days} and also on {weekdays} (both must match)"
+    return f" on {month_days} or on {weekdays} (either one is enough)"
+
+
+def names_month_days(days: DayRule) -> bool:
+    """Whether the day of month leaves any day out."""
+    return len(days.month_days) < 31
+
+
+def names_weekdays(days: DayRule) -> bool:
+    """Whether the day of week leaves any day out."""
+    return len(days.weekdays) < 7
+
+
+def _month_day_words(days: DayRule) -> str:
+    found = [_numbered("day", days.month_days)] if days.month_days else []
+    found += [f"the day {n} day{'s' * (n > 1)} before the last day" for n in reversed(days.from_last) if n]
+    found += ["the last day"] if 0 in days.from_last else []
+    found += [f"the weekday nearest to day {day}" for day in days.nearest if day != LAST]
+    found += ["the last weekday"] if LAST in days.nearest else []
+    return listed(found)
+
+
+def _weekday_words(days: DayRule) -> str:
+    found = weekday_names(days.weekdays)
+    found += [f"the {ORDINALS[n]} {WEEKDAYS[day]}" for day, n in sorted(days.nth, key=_by_place)]
+    return listed(found)
+
+
+def _by_place(pair: tuple[int, int]) -> tuple[int, int]:
+    weekday, n = pair
+    return n or 6, (weekday - 1) % 7
+
+
+def weekday_names(weekdays: Iterable[int]) -> list[str]:
+    """Days of the week (Sunday is 0) by name, from Monday on, three and more in a row as `Monday to Friday`."""
+    from_monday = sorted((day - 1) % 7 for day in weekdays)
+    return _ranges(_turned(from_monday, 7), lambda day: WEEKDAYS[(day + 1) % 7])
+
+
+def _month_words(months: Sequence[int]) -> str:
+    """Empty for all twelve."""
+    return "" if len(months) == 12 else listed(_ranges(_turned(months, 12), lambda month: MONTHS[(month - 1) % 12]))
+
+
+def _in_months(months: Sequence[int]) -> str:
+    found = _month_words(months)
+    return f" in {found}" if found else ""
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------
+
+
+def listed(texts: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *head, last = texts
+    return f"{', '.join(head)} and {last}" if head else last
+
+
+def ordinal(number: int) -> str:
+    """`2nd`, `11th`, `23rd`."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _numbered(noun: str, numbers: Sequence[int], show: Callable[[int], str] = str) -> str:
+    if len(numbers) == 1:
+        return f"{noun} {show(numbers[0])}"
+    step = _step(numbers)
+    if step > 1 and len(numbers) >= FEWEST_IN_STEPS:
+        return f"{noun}s {show(numbers[0])} to {show(numbers[-1])} in steps of {step}"
+    return f"{noun}s {listed(_ranges(numbers, show))}"
+
+
+def _ranges(numbers: Sequence[int], show: Callable[[int], str]) -> list[str]:
+    found: list[str] = []
+    for first, last in _runs(numbers):
+        if last - first + 1 >= FEWEST_IN_RANGE:
+            found.append(f"{show(first)} to {show(last)}")
+        else:
+            found += [show(number) for number in range(first, last + 1)]
+    return found
+
+
+def _turned(numbers: Sequence[int], cycle: int) -> Sequence[int]:
+    """One stretch over the end of the cycle, such as Friday to Monday, as numbers that go on past the end."""
+    runs = _runs(numbers)
+    if len(runs) != 2 or runs[1][1] - runs[0][0] != cycle - 1:
+        return numbers
+    return range(runs[1][0], runs[0][1] + cycle + 1)
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each stretch without a hole; `numbers` ascend."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _step(numbers: Sequence[int]) -> int:
+    """The difference that all neighbours have; 0 where there is none."""
+    steps = {later - earlier for earlier, later in pairwise(numbers)}
+    return steps.pop() if len(steps) == 1 else 0
+
+
+def _clock(hour: int, minute: int) -> str:
+    return f"{hour:02}:{minute:02}"
+
+
+def _two_digits(number: int) -> str:
+    return f"{number:02}"
