@@ -11,7 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
-from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, MAX_CATCH_UP
+from cronfleet.domain.misfire import (
+    DEFAULT_GRACE_SECONDS,
+    DEFAULT_PER_MINUTE,
+    MAX_CATCH_UP,
+    MAX_PER_MINUTE,
+    MAX_WINDOW_SECONDS,
+)
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
@@ -162,15 +168,50 @@ class TargetBody(Strict):
     )
 
 
+MAX_IN_WORDS: Final = "For `catch_up`, which needs it: the newest this many."
+Window = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=MAX_WINDOW_SECONDS,
+        description="None runs that is older than this when its turn comes. Left out: however old it is.",
+        examples=[3600],
+    ),
+]
+PerMinute = Annotated[
+    int,
+    Field(ge=1, le=MAX_PER_MINUTE, description="How many are caught up a minute, besides what fires regularly."),
+]
+
+
 class MisfireBody(Strict):
-    """What happens to fires that could not start within the grace window."""
+    """What happens after an outage of the scheduler to fires that could not start within the grace."""
 
     policy: Literal["skip", "fire_once", "catch_up"] = Field(
         "fire_once", description="None of them runs; the newest; the newest `max`."
     )
-    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description="For `catch_up`, which needs it: the newest this many.")
+    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description=MAX_IN_WORDS)
+    window_seconds: Window = None
+    per_minute: PerMinute = DEFAULT_PER_MINUTE
     grace_seconds: int = Field(
         DEFAULT_GRACE_SECONDS, ge=1, le=MAX_GRACE_SECONDS, description="How late a fire may start and still be on time."
+    )
+
+
+class AfterPauseBody(Strict):
+    """What happens after a pause to the fires that it held back, unless the resume says otherwise."""
+
+    policy: Literal["skip", "fire_once", "catch_up"] = Field(
+        "skip", description="None of them runs; the newest; the newest `max`."
+    )
+    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description=MAX_IN_WORDS)
+    window_seconds: Window = None
+    per_minute: PerMinute = DEFAULT_PER_MINUTE
+    grace_seconds: int = Field(
+        DEFAULT_GRACE_SECONDS,
+        ge=1,
+        le=MAX_GRACE_SECONDS,
+        description="Without effect after a pause, which held everything back on purpose.",
     )
 
 
@@ -198,6 +239,9 @@ class PoliciesBody(Strict):
     """How a schedule behaves when things are late, overlap or fail."""
 
     misfire: MisfireBody = Field(default_factory=MisfireBody, description="What becomes of fires that are late.")
+    after_pause: AfterPauseBody = Field(
+        default_factory=AfterPauseBody, description="What becomes of fires that a pause held back."
+    )
     overlap: Literal["allow", "skip"] = Field(
         "allow", description="Whether a fire runs while an earlier run is still going."
     )
@@ -252,15 +296,17 @@ class MissedBody(Strict):
     """Which of the fires that a pause held back still run."""
 
     policy: Literal["skip", "fire_once", "catch_up"] = Field(description="None; the newest; the newest `max`.")
-    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description="For `catch_up`, which needs it: the newest this many.")
+    max: int = Field(1, ge=1, le=MAX_CATCH_UP, description=MAX_IN_WORDS)
+    window_seconds: Window = None
+    per_minute: PerMinute = DEFAULT_PER_MINUTE
 
 
 class ResumeBody(Strict):
-    """What becomes of the fires missed while paused: without `missed`, they are skipped."""
+    """What becomes of the fires missed while paused: without `missed`, what `policies.after_pause` says."""
 
     model_config = _shown({"missed": {"policy": "catch_up", "max": 3}, "reason": "month end is over"})
 
-    missed: MissedBody | None = Field(None, description="Left out: none of them runs.")
+    missed: MissedBody | None = Field(None, description="Left out: as `policies.after_pause` says.")
     reason: Reason = ""
 
 

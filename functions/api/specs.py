@@ -8,14 +8,14 @@ from typing import Any, Final
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.instant import EARLIEST, Instant
-from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.time_text import parse_moment
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger
 
-from .schemas import MissedBody, PoliciesBody, ScheduleBody, TriggerBody
+from .schemas import AfterPauseBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
 from .targets import target_of
 
 MAX_PAYLOAD_BYTES: Final = 32 * 1024
@@ -90,30 +90,28 @@ def _policies(body: PoliciesBody) -> Policies:
         raise Invalid(
             "policies.retry.backoff.max_seconds", f"must not be less than base_seconds, {backoff.base_seconds}"
         )
-    misfire = body.misfire
-    _check_max(misfire.policy, "max" in misfire.model_fields_set, "policies.misfire.max")
     return Policies(
-        misfire=Misfire(MisfirePolicy(misfire.policy), misfire.max, misfire.grace_seconds),
+        misfire=_misfire(body.misfire, "policies.misfire"),
         overlap=Overlap(body.overlap),
         jitter_seconds=body.jitter_seconds,
         retry=Retry(
             body.retry.max_attempts, Backoff(BackoffKind(backoff.kind), backoff.base_seconds, backoff.max_seconds)
         ),
         timeout_seconds=body.timeout_seconds,
+        after_pause=_misfire(body.after_pause, "policies.after_pause"),
     )
+
+
+def _misfire(body: MisfireBody | AfterPauseBody | MissedBody, field: str) -> Misfire:
+    if body.policy == MisfirePolicy.CATCH_UP and "max" not in body.model_fields_set:
+        raise Invalid(f"{field}.max", "is missing; with catch_up, write how many of the missed fires still run")
+    grace_seconds = DEFAULT_GRACE_SECONDS if isinstance(body, MissedBody) else body.grace_seconds
+    return Misfire(MisfirePolicy(body.policy), body.max, grace_seconds, body.window_seconds, body.per_minute)
 
 
 def missed_of(body: MissedBody | None) -> Misfire | None:
     """What a resume still wants of the fires that a pause held back."""
-    if body is None:
-        return None
-    _check_max(body.policy, "max" in body.model_fields_set, "missed.max")
-    return Misfire(MisfirePolicy(body.policy), body.max)
-
-
-def _check_max(policy: str, has_max: bool, field: str) -> None:
-    if policy == MisfirePolicy.CATCH_UP and not has_max:
-        raise Invalid(field, "is missing; with catch_up, write how many of the missed fires still run")
+    return None if body is None else _misfire(body, "missed")
 
 
 def _labels(labels: dict[str, str]) -> dict[str, str]:

@@ -79,6 +79,7 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
     return {
         "trigger": spec.trigger,
         "misfire": spec.policies.misfire,
+        "after_pause": spec.policies.after_pause,
         "overlap": spec.policies.overlap,
         "jitter_seconds": spec.policies.jitter_seconds,
         "timeout_seconds": spec.policies.timeout_seconds,

@@ -8,6 +8,7 @@ from typing import Any
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.instant import Instant, to_text
+from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run
 from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
@@ -51,13 +52,10 @@ def target_form(target: Target) -> Form:
 
 def policies_form(policies: Policies) -> Form:
     """All policies."""
-    misfire, retry = policies.misfire, policies.retry
+    retry = policies.retry
     return {
-        "misfire": {
-            "policy": misfire.policy.value,
-            "max": misfire.max,
-            "grace_seconds": misfire.grace_seconds,
-        },
+        "misfire": _misfire_form(policies.misfire),
+        "after_pause": _misfire_form(policies.after_pause),
         "overlap": policies.overlap.value,
         "jitter_seconds": policies.jitter_seconds,
         "retry": {
@@ -69,6 +67,16 @@ def policies_form(policies: Policies) -> Form:
             },
         },
         "timeout_seconds": policies.timeout_seconds,
+    }
+
+
+def _misfire_form(misfire: Misfire) -> Form:
+    return {
+        "policy": misfire.policy.value,
+        "max": misfire.max,
+        "grace_seconds": misfire.grace_seconds,
+        "window_seconds": misfire.window_seconds,
+        "per_minute": misfire.per_minute,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.instant import EARLIEST, Instant
-from cronfleet.domain.misfire import Misfire
+from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
@@ -128,6 +128,8 @@ class Policies:
     jitter_seconds: int = 0
     retry: Retry = field(default_factory=Retry)
     timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
+    after_pause: Misfire = NONE_AFTER_PAUSE
+    """What of the fires that a pause held back still runs, unless the resume says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,7 @@ class Timer:
     parked: Reason | None = None
     deferred: Reason | None = None
     fire_through: Instant | None = None
+    after_pause: Misfire = NONE_AFTER_PAUSE
     claim_batch: str | None = None
     change_id: str = ""
     created_at: Instant = 0

@@ -38,7 +38,7 @@ def timer_item(timer: Timer) -> Item:
         due_shard=keys.due_shard(timer.shard) if waits else None,
         status=timer.status.value,
         trigger=triggers.to_record(timer.trigger),
-        policies=timing_json(timer.misfire, timer.overlap, timer.jitter_seconds),
+        policies=timing_json(timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds),
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
         epoch=timer.epoch,
@@ -72,7 +72,7 @@ def timer_of(item: Item) -> Timer:
 
 def _timer(record: TimerRecord) -> Timer:
     tenant, schedule_id = keys.parse_schedule(record.pk)
-    misfire, overlap, jitter_seconds = timing_of(record.policies)
+    misfire, after_pause, overlap, jitter_seconds = timing_of(record.policies)
     return Timer(
         tenant,
         schedule_id,
@@ -97,6 +97,7 @@ def _timer(record: TimerRecord) -> Timer:
         parked=reason_of(record.parked),
         deferred=reason_of(record.deferred),
         fire_through=record.fire_through,
+        after_pause=after_pause,
         claim_batch=record.claim_batch,
         change_id=record.change_id or "",
         created_at=record.created_at or 0,
