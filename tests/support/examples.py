@@ -36,7 +36,7 @@ def changed(before: Timer, change_id: str, **changes: Any) -> Timer:
 def timers() -> list[Timer]:
     """Timers of every kind."""
     paused = Pause("ops@acme", NOON, "quarter end – läuft später", NOON + DAY)
-    full = Misfire(MisfirePolicy.CATCH_UP, 25, 7)
+    full = Misfire(MisfirePolicy.CATCH_UP, 25, 7, 3_600, 10)
     return [
         waiting("plain"),
         waiting("nothing-left", None, status=Status.COMPLETED, claim_batch="3.17.2"),
@@ -51,6 +51,7 @@ def timers() -> list[Timer]:
             tier="priority",
             shard=63,
             misfire=full,
+            after_pause=Misfire(MisfirePolicy.FIRE_ONCE, 1, 300, DAY // SECOND, 1),
             overlap=Overlap.SKIP,
             jitter_seconds=60,
             timeout_seconds=840,
@@ -76,6 +77,7 @@ def definitions() -> list[Definition]:
     policies = Policies(
         Misfire(MisfirePolicy.SKIP, 1, 0), Overlap.SKIP, 30, Retry(1, Backoff(BackoffKind.FIXED, 1, 2)), 5
     )
+    policies = replace(policies, after_pause=Misfire(MisfirePolicy.CATCH_UP, 3, 300, 60, 600))
     payload = {"amount": 0.1, "nested": [None, True, {"ключ": "значение"}], "empty": "", "half": "\ud83d"}
     spec = Spec(
         cron("*/5 * * * *"),

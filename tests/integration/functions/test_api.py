@@ -55,7 +55,20 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "target": {"handler": "billing.nightly"},
         "payload": None,
         "policies": {
-            "misfire": {"policy": "fire_once", "max": 1, "grace_seconds": 300},
+            "misfire": {
+                "policy": "fire_once",
+                "max": 1,
+                "grace_seconds": 300,
+                "window_seconds": None,
+                "per_minute": 60,
+            },
+            "after_pause": {
+                "policy": "skip",
+                "max": 1,
+                "grace_seconds": 300,
+                "window_seconds": None,
+                "per_minute": 60,
+            },
             "overlap": "allow",
             "jitter_seconds": 0,
             "retry": {
@@ -87,7 +100,20 @@ FULL = {
     "target": {"url": "https://example.com/hook?a=1", "secret": "cronfleet/acme/billing"},
     "payload": {"amount": 12.5, "big": 12345678901234567890, "none": None, "deep": [[{"a": "é🙂"}]], "zero": 0.0},
     "policies": {
-        "misfire": {"policy": "catch_up", "max": 7, "grace_seconds": 60},
+        "misfire": {
+            "policy": "catch_up",
+            "max": 7,
+            "grace_seconds": 60,
+            "window_seconds": 86_400,
+            "per_minute": 6,
+        },
+        "after_pause": {
+            "policy": "fire_once",
+            "max": 1,
+            "grace_seconds": 300,
+            "window_seconds": 3_600,
+            "per_minute": 60,
+        },
         "overlap": "skip",
         "jitter_seconds": 30,
         "retry": {"max_attempts": 5, "backoff": {"kind": "fixed", "base_seconds": 5, "max_seconds": 5}},
