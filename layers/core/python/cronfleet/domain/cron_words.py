@@ -143,37 +143,38 @@ def _day_words(fields: CronFields) -> str:
     if days.is_every_day:
         every_day = " every day" if len(fields.hours) < 24 else ""
         return every_day + _in_months(months)
-    month_days, weekdays = names_month_days(days), names_weekdays(days)
+    month_days, weekdays = restricts_month_days(days), restricts_weekdays(days)
     if not weekdays:
         if len(months) == 1 and days.is_plain and len(days.month_days) == 1:
             return f" on {days.month_days[0]} {MONTHS[months[0] - 1]}"
-        return f" on {_month_day_words(days)} of {_month_words(months) or 'the month'}"
+        return f" on {month_day_words(days)} of {_month_words(months) or 'the month'}"
     if not month_days:
         if days.nth:
-            return f" on {_weekday_words(days)} of {_month_words(months) or 'the month'}"
-        return f" on {_weekday_words(days)}{_in_months(months)}"
+            return f" on {weekday_words(days)} of {_month_words(months) or 'the month'}"
+        return f" on {weekday_words(days)}{_in_months(months)}"
     return f"{_both_words(days)}{_in_months(months)}"
 
 
 def _both_words(days: DayRule) -> str:
-    month_days = f"{_month_day_words(days)} of the month"
-    weekdays = _weekday_words(days) + (" of the month" if days.nth else "")
+    month_days = f"{month_day_words(days)} of the month"
+    weekdays = weekday_words(days) + (" of the month" if days.nth else "")
     if days.both:
         return f" on {month_days} and also on {weekdays} (both must match)"
     return f" on {month_days} or on {weekdays} (either one is enough)"
 
 
-def names_month_days(days: DayRule) -> bool:
+def restricts_month_days(days: DayRule) -> bool:
     """Whether the day of month leaves any day out."""
     return len(days.month_days) < 31
 
 
-def names_weekdays(days: DayRule) -> bool:
+def restricts_weekdays(days: DayRule) -> bool:
     """Whether the day of week leaves any day out."""
     return len(days.weekdays) < 7
 
 
-def _month_day_words(days: DayRule) -> str:
+def month_day_words(days: DayRule) -> str:
+    """The days of the month that the rule names: `days 1 to 7 and the last day`."""
     found = [_numbered("day", days.month_days)] if days.month_days else []
     found += [f"the day {n} day{'s' * (n > 1)} before the last day" for n in reversed(days.from_last) if n]
     found += ["the last day"] if 0 in days.from_last else []
@@ -182,7 +183,8 @@ def _month_day_words(days: DayRule) -> str:
     return listed(found)
 
 
-def _weekday_words(days: DayRule) -> str:
+def weekday_words(days: DayRule) -> str:
+    """The days of the week that the rule names: `Monday to Friday and the last Sunday`."""
     found = weekday_names(days.weekdays)
     found += [f"the {ORDINALS[n]} {WEEKDAYS[day]}" for day, n in sorted(days.nth, key=_by_place)]
     return listed(found)

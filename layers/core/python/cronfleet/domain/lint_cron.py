@@ -1,0 +1,87 @@
+"""What the checks of a cron expression look at: its text, its numbers, its zone, and the days it fires on next."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from itertools import islice
+from typing import Final
+
+from cronfleet.domain import cron_grammar, zones
+from cronfleet.domain.cron_grammar import CronFields
+from cronfleet.domain.cron_words import WEEKDAYS, listed
+from cronfleet.domain.instant import SECOND, Instant, to_datetime
+from cronfleet.domain.trigger import CronTrigger
+from cronfleet.domain.zones import DAY_SECONDS, Zone
+
+DATES_SHOWN: Final = 3
+
+
+@dataclass(frozen=True)
+class CronLook:
+    """A cron trigger as the checks look at it: its fires later than `after`."""
+
+    trigger: CronTrigger
+    after: Instant
+
+    @cached_property
+    def fields(self) -> CronFields:
+        """The expression expanded to numbers."""
+        return cron_grammar.expand(self.trigger.expression)
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The fields as written: minute, hour, day of month, month, day of week."""
+        expression = self.trigger.expression
+        return cron_grammar.MACROS.get(expression.lower(), expression).split()
+
+    @property
+    def zone(self) -> Zone:
+        """The zone, loaded."""
+        return zones.load(self.trigger.timezone)
+
+    def with_minute(self, minute: str) -> str:
+        """The expression with another minute field."""
+        return " ".join([minute, *self.texts[1:]])
+
+    def with_times(self, minute: str, hour: str) -> str:
+        """The expression with another minute and hour field."""
+        return " ".join([minute, hour, *self.texts[2:]])
+
+    def days(self) -> Iterator[date]:
+        """The days it fires on later than `after`, in its zone, each once."""
+        after = self.after
+        while (nominal_at := self.trigger.next_after(after)) is not None:
+            wall = self.wall(nominal_at)
+            yield day_of(wall)
+            midnight = self.zone.first_instant((wall // DAY_SECONDS + 1) * DAY_SECONDS)
+            if midnight is None:
+                return
+            after = midnight * SECOND - 1
+
+    def wall(self, instant: Instant) -> int:
+        """What the clock in the zone shows, as wall seconds."""
+        second = instant // SECOND
+        segment = self.zone.segment_at(second)
+        return second + (segment.offset if segment else 0)
+
+    @property
+    def next_days(self) -> str:
+        """The next few days it fires on, in words."""
+        return dates_words([*islice(self.days(), DATES_SHOWN)])
+
+
+def day_of(wall: int) -> date:
+    """The date of a wall second."""
+    return date(1970, 1, 1) + timedelta(days=wall // DAY_SECONDS)
+
+
+def dates_words(days: Sequence[date]) -> str:
+    """`2026-12-04 (Friday) and 2026-12-11 (Friday)`."""
+    return listed(f"{day.isoformat()} ({WEEKDAYS[day.isoweekday() % 7]})" for day in days) if days else "never again"
+
+
+def wall_words(wall: int) -> str:
+    """The time of day that a wall second shows: `02:30`."""
+    shown = to_datetime(wall * SECOND)
+    return shown.strftime("%H:%M:%S" if wall % 60 else "%H:%M")
