@@ -141,7 +141,7 @@ def _restarting_step(numbers: Sequence[int], cycle: int) -> int:
 def _day_words(fields: CronFields) -> str:
     days, months = fields.days, fields.months
     if days.is_every_day:
-        every_day = " every day" if len(fields.hours) < 24 else ""
+        every_day = " every day" if fields.fixed_time or len(fields.hours) < 24 else ""
         return every_day + _in_months(months)
     month_days, weekdays = restricts_month_days(days), restricts_weekdays(days)
     if not weekdays:

@@ -1,0 +1,173 @@
+"""Words are right: whoever reads them as the independent reader does knows every fire."""
+
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cronfleet.domain import cron
+from cronfleet.domain.cron_words import words
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import SECOND
+from cronfleet.domain.trigger import CronTrigger, parse_trigger
+from simulator.oracle import Oracle
+from tests.support.cron_expressions import expressions
+from tests.support.word_reader import read
+
+NOW = 1_796_000_000 * SECOND
+SPELLED = [
+    # expression, words: every one worked out by hand
+    ("* * * * *", "Every minute"),
+    ("*/5 * * * *", "Every 5 minutes"),
+    ("*/15 * * * *", "Every 15 minutes"),
+    ("*/7 * * * *", "Every 7 minutes from minute 0 to 56 of every hour"),
+    ("3-59/10 * * * *", "Every 10 minutes from minute 3 to 53 of every hour"),
+    ("0 * * * *", "Every hour, on the hour"),
+    ("@hourly", "Every hour, on the hour"),
+    ("5 * * * *", "At minute 5 of every hour"),
+    ("5,35 * * * *", "At minutes 5 and 35 of every hour"),
+    ("0-10,30 * * * *", "At minutes 0 to 10 and 30 of every hour"),
+    ("* 2 * * *", "Every minute from 02:00 to 02:59 every day"),
+    ("* 9-17 * * 1-5", "Every minute from 09:00 to 17:59 on Monday to Friday"),
+    ("*/15 9-17 * * 1-5", "Every 15 minutes from 09:00 to 17:45 on Monday to Friday"),
+    ("* 22-2 * * *", "Every minute from 00:00 to 02:59 and from 22:00 to 23:59 every day"),
+    ("*/20 8,12,16 * * *", "Every 20 minutes of hours 08, 12 and 16 every day"),
+    ("0 */2 * * *", "Every 2 hours from 00:00 to 22:00 every day"),
+    ("30 */5 * * *", "Every 5 hours from 00:30 to 20:30 every day"),
+    ("*/10 */3 * * *", "Every 10 minutes of every 3rd hour from 00 to 21 every day"),
+    ("5,35 */12 * * *", "At minutes 5 and 35 of every 12th hour from 00 to 12 every day"),
+    ("0 */12,5 * * *", "At 00:00, 05:00 and 12:00 (whenever the clock shows it) every day"),
+    ("0 */24 * * *", "At 00:00 (whenever the clock shows it) every day"),
+    ("30 2 * * *", "At 02:30 every day"),
+    ("30 2 * * 1-5", "At 02:30 on Monday to Friday"),
+    ("30 2 * * mon-fri", "At 02:30 on Monday to Friday"),
+    ("0 9,17 * * *", "At 09:00 and 17:00 every day"),
+    ("0,30 9 * * *", "At 09:00 and 09:30 every day"),
+    ("0 9-17 * * *", "Every hour from 09:00 to 17:00 every day"),
+    ("30 9-17/2 * * *", "At 09:30, 11:30, 13:30, 15:30 and 17:30 every day"),
+    ("0 21-3/2 * * *", "At 01:00, 03:00, 21:00 and 23:00 every day"),
+    ("0,30 9-17 * * *", "At minutes 0 and 30 of hours 09 to 17 every day"),
+    ("0-59/15 0-23 * * *", "At minutes 0, 15, 30 and 45 of hours 00 to 23 every day"),
+    ("@daily", "At 00:00 every day"),
+    ("@midnight", "At 00:00 every day"),
+    ("@weekly", "At 00:00 on Sunday"),
+    ("@monthly", "At 00:00 on day 1 of the month"),
+    ("@yearly", "At 00:00 on 1 January"),
+    ("@annually", "At 00:00 on 1 January"),
+    ("0 0 25 12 *", "At 00:00 on 25 December"),
+    ("0 0 29 2 *", "At 00:00 on 29 February"),
+    ("0 0 1 1,7 *", "At 00:00 on day 1 of January and July"),
+    ("0 0 1,15 * *", "At 00:00 on days 1 and 15 of the month"),
+    ("0 0 1-7 3-5 *", "At 00:00 on days 1 to 7 of March to May"),
+    ("0 0 */2 * *", "At 00:00 on days 1 to 31 in steps of 2 of the month"),
+    ("0 0 28-2 * *", "At 00:00 on days 1, 2 and 28 to 31 of the month"),
+    ("0 0 L * *", "At 00:00 on the last day of the month"),
+    ("0 0 L 2 *", "At 00:00 on the last day of February"),
+    ("0 0 L-3 * *", "At 00:00 on the day 3 days before the last day of the month"),
+    ("0 0 15W * *", "At 00:00 on the weekday nearest to day 15 of the month"),
+    ("0 9 LW * *", "At 09:00 on the last weekday of the month"),
+    ("0 0 1,L * *", "At 00:00 on day 1 and the last day of the month"),
+    ("0 0 * 3 *", "At 00:00 every day in March"),
+    ("0 0 * 11-2 *", "At 00:00 every day in November to February"),
+    ("* * * 3 *", "Every minute in March"),
+    ("0 0 * * 0", "At 00:00 on Sunday"),
+    ("0 0 * * 7", "At 00:00 on Sunday"),
+    ("0 0 * * sat,sun", "At 00:00 on Saturday and Sunday"),
+    ("0 0 * * fri-mon", "At 00:00 on Friday to Monday"),
+    ("0 0 * * mon-mon", "At 00:00 on Monday"),
+    ("0 0 * * 1,3,5", "At 00:00 on Monday, Wednesday and Friday"),
+    ("0 0 * * 2#1", "At 00:00 on the first Tuesday of the month"),
+    ("0 0 * * 5L", "At 00:00 on the last Friday of the month"),
+    ("0 0 * 6 5L", "At 00:00 on the last Friday of June"),
+    ("0 0 * * 1#1,1#3", "At 00:00 on the first Monday and the third Monday of the month"),
+    ("0 0 ? * 5", "At 00:00 on Friday"),
+    ("0 0 13 * 5", "At 00:00 on day 13 of the month or on Friday (either one is enough)"),
+    ("0 0 1-31 * 5", "At 00:00 every day"),
+    ("0 0 13 * */1", "At 00:00 on day 13 of the month"),
+    ("1 1 */32,1-7 * 2", "At 01:01 on days 1 to 7 of the month and also on Tuesday (both must match)"),
+    ("0 0 L * 5#1", "At 00:00 on the last day of the month or on the first Friday of the month (either one is enough)"),
+    ("0 2 29 2 0", "At 02:00 on day 29 of the month or on Sunday (either one is enough) in February"),
+]
+
+
+@pytest.mark.parametrize(("expression", "said"), SPELLED)
+def test_an_expression_is_put_like_this(expression: str, said: str) -> None:
+    assert words(CronTrigger(expression, "Europe/Paris")) == f"{said}, in Europe/Paris"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"every": "10s"}, "Every 10 seconds, counted from 2026-01-01T00:15:00Z"),
+        ({"every": "90m"}, "Every 90 minutes, counted from 2026-01-01T00:15:00Z"),
+        ({"every": "60m"}, "Every hour, counted from 2026-01-01T00:15:00Z"),
+        ({"every": "24h"}, "Every day, counted from 2026-01-01T00:15:00Z"),
+        ({"every": "7d"}, "Every 7 days, counted from 2026-01-01T00:15:00Z"),
+    ],
+)
+def test_an_interval_is_told_with_what_it_is_counted_from(fields: dict, said: str) -> None:
+    assert words(parse_trigger({**fields, "anchor": "2026-01-01T00:15:00Z"}, NOW)) == said
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"at": "2026-12-01T02:00:00+05:30"}, "Once, on Monday 30 November 2026 at 20:30 in UTC"),
+        (
+            {"at": "2026-12-01T02:00:07", "timezone": "Asia/Kolkata"},
+            "Once, on Tuesday 1 December 2026 at 02:00:07 in Asia/Kolkata (2026-11-30T20:30:07Z)",
+        ),
+    ],
+)
+def test_one_instant_is_told_by_the_clock_of_its_zone(fields: dict, said: str) -> None:
+    assert words(parse_trigger(fields, NOW)) == said
+
+
+@cache
+def _days() -> list[date]:
+    """The 28 years in which a month of each length begins on each weekday; every third year is a sample of them."""
+    return [date(year, 1, 1) + timedelta(days=n) for year in (2026, 2028, 2031, 2036, 2040) for n in range(365)]
+
+
+def _check(expression: str) -> None:
+    said = read(words(CronTrigger(expression, "Europe/Paris")))
+    wanted = Oracle(cron.cron_grammar.MACROS.get(expression, expression), "Europe/Paris")
+    assert said.minutes_of_day == {hour * 60 + minute for hour in wanted._hours for minute in wanted._minutes}
+    assert said.fixed_time == wanted._fixed_time
+    hour, minute = min(wanted._hours), min(wanted._minutes)
+    for day in _days():
+        at = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
+        assert said.names(day) == wanted.matches(at), (expression, day)
+    assert (said.zone, said.gap, said.overlap) == ("Europe/Paris", "after", "first")
+
+
+@pytest.mark.parametrize("expression", [expression for expression, _ in SPELLED])
+def test_the_examples_are_read_as_the_oracle_reads_the_expression(expression: str) -> None:
+    _check(expression)
+
+
+@settings(max_examples=300, deadline=None)
+@given(expressions())
+def test_whoever_reads_the_words_knows_every_minute_and_day_that_the_expression_names(expression: str) -> None:
+    try:
+        cron.parse(expression)
+    except Invalid:
+        return  # it can never fire
+    _check(expression)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(expressions(), min_size=60, max_size=60))
+def test_expressions_with_the_same_words_have_the_same_fires(many: list[str]) -> None:
+    """Also follows from the test above; this one asks the product itself."""
+    by_words: dict[str, str] = {}
+    for expression in many:
+        trigger = CronTrigger(expression, "America/New_York")
+        try:
+            said, fire = words(trigger), trigger.next_after(NOW)
+        except Invalid:
+            continue
+        other = by_words.setdefault(said, expression)
+        assert CronTrigger(other, "America/New_York").next_after(NOW) == fire
