@@ -37,6 +37,21 @@ class PausedAnswer(Answered):
     until: Time | None = Field(description="When it resumes by itself; null: never.")
 
 
+class ShadowAnswer(Answered):
+    """Who had a held schedule's fires noted, and since when."""
+
+    by: str = Field(description="The id of the API key.")
+    at: Time = Field(description="Since when.")
+
+
+class HoldAnswer(Answered):
+    """Who registered a schedule as held, and whether it notes what it would fire."""
+
+    by: str = Field(description="The id of the API key.")
+    at: Time = Field(description="When it was registered.")
+    shadow: ShadowAnswer | None = Field(description="Null: what it would have fired is not noted.")
+
+
 class ScheduleAnswer(Answered):
     """A schedule, with every default spelled out, and where it stands."""
 
@@ -60,6 +75,7 @@ class ScheduleAnswer(Answered):
     next_fire_at: Time | None = Field(description="The calendar's next time, while it is active.")
     next_due_at: Time | None = Field(description="The same after jitter or deferral.")
     paused: PausedAnswer | None = Field(description="Set while it is paused.")
+    hold: HoldAnswer | None = Field(description="Set while it is held.")
     parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
     deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
     created_at: Time = Field(description="When this life of the id began.")

@@ -163,7 +163,7 @@ def _patch() -> dict[str, Any]:
             "type": "object",
             "properties": fields,
             "additionalProperties": False,
-            "description": "Any fields of ScheduleBody, at any depth; null takes one back to its default.",
+            "description": "Any fields but `held` and `shadow`, at any depth; null takes one back to its default.",
             "examples": [{"trigger": {"cron": "30 2 * * *"}, "labels": {"team": None}}],
         }
     }

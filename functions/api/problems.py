@@ -33,7 +33,18 @@ MAX_ERRORS: Final = 50
 """How many fields one refusal names; what goes on after them is wrong in the same way."""
 
 READ_ONLY: Final = frozenset(
-    {"status", "version", "next_fire_at", "next_due_at", "paused", "parked", "deferred", "created_at", "updated_at"}
+    {
+        "status",
+        "version",
+        "next_fire_at",
+        "next_due_at",
+        "paused",
+        "hold",
+        "parked",
+        "deferred",
+        "created_at",
+        "updated_at",
+    }
 )
 """Fields that the API answers with and nobody can write."""
 

@@ -281,6 +281,26 @@ class ScheduleBody(Strict):
     end_at: Moment | None = Field(None, description="RFC 3339; nothing fires after. Later than start_at.")
 
 
+class NewScheduleBody(ScheduleBody):
+    """A schedule as its caller registers it."""
+
+    held: bool = Field(
+        False, description="Register it and do not turn it on: nothing fires until it is resumed. For a new one."
+    )
+    shadow: bool = Field(
+        False, description="With `held`: note what it would have fired, and never send it. For a new one."
+    )
+
+
+class ShadowBody(Strict):
+    """Whether a held schedule notes what it would fire."""
+
+    model_config = _shown({"on": True, "reason": "compare with the old crontab for a week"})
+
+    on: bool = Field(description="From now on, or no longer.")
+    reason: Reason = ""
+
+
 class PauseBody(Strict):
     """Why a schedule is paused, and until when."""
 

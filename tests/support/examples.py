@@ -11,7 +11,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
-from cronfleet.domain.schedule import Definition, Pause, Policies, Spec, Status, Timer
+from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
 from cronfleet.domain.trigger import OneShotTrigger
 from tests.support.builders import TENANT, cron, definition, every, timer
@@ -41,6 +41,8 @@ def timers() -> list[Timer]:
         waiting("plain"),
         waiting("nothing-left", None, status=Status.COMPLETED, claim_batch="3.17.2"),
         waiting("paused", NOON + DAY, status=Status.PAUSED, pause=paused, nominal_at=NOON + MINUTE),
+        waiting("held", None, status=Status.HELD, hold=Hold("ops@acme", NOON), nominal_at=NOON),
+        waiting("shadow", status=Status.HELD, hold=Hold("ops@acme", NOON, Shadow("dev@acme", NOON + 1))),
         waiting("parked", None, status=Status.PARKED, parked=Reason(Code.UNREADABLE, "no such zone")),
         waiting("deferred", NOON + 5 * SECOND, nominal_at=NOON, deferred=WHY, fire_through=NOON - HOUR),
         waiting("tombstone", None, status=Status.CANCELLED, epoch=9, epoch_starts=(NOON,), rev=30),

@@ -23,7 +23,7 @@ from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
 from ..problems import not_new, of_validation
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
-from ..schemas import PauseBody, ResumeBody, ScheduleBody, fields_by_path
+from ..schemas import NewScheduleBody, PauseBody, ResumeBody, ScheduleBody, ShadowBody, fields_by_path
 from ..specs import caller_form, merged, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
@@ -43,12 +43,15 @@ def _service() -> Schedules:
 
 @router.post("/v1/schedules", summary="Register a schedule", status_code=201)
 def create(
-    body: Annotated[ScheduleBody, Body()],
+    body: Annotated[NewScheduleBody, Body()],
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer]:
     """Without `id`, one is made up. Under an id that is taken, nothing is changed: 409."""
     event = router.current_event.raw_event
-    return _created_or_ok(_service().create(caller_of(event), body.id, _maker(body), once_of(event)))
+    answer = _service().create(
+        caller_of(event), body.id, _maker(body), once_of(event), held=body.held, shadow=body.shadow
+    )
+    return _created_or_ok(answer)
 
 
 @router.get("/v1/schedules", summary="List schedules")
@@ -78,7 +81,7 @@ def read(schedule_id: p.ScheduleId) -> Response[ScheduleAnswer]:
 @router.put("/v1/schedules/<schedule_id>", summary="Create or replace a schedule")
 def put(
     schedule_id: p.ScheduleId,
-    body: Annotated[ScheduleBody, Body()],
+    body: Annotated[NewScheduleBody, Body()],
     reason: p.ReasonQuery = "",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI; read together with its opposite
     if_none_match: p.IfNoneMatch = None,  # noqa: ARG001 - as above
@@ -87,7 +90,15 @@ def put(
     event = router.current_event.raw_event
     _check_id(body, schedule_id)
     try:
-        answer = _service().put(caller_of(event), schedule_id, _maker(body), conditions_of(event), reason)
+        answer = _service().put(
+            caller_of(event),
+            schedule_id,
+            _maker(body),
+            conditions_of(event),
+            reason,
+            held=body.held,
+            shadow=body.shadow,
+        )
     except Exists as error:
         raise not_new(error) from error
     return _created_or_ok(answer)
@@ -159,6 +170,26 @@ def resume(
         caller_of(event),
         schedule_id,
         missed=missed_of(body.missed),
+        reason=body.reason,
+        conditions=conditions_of(event),
+        once=once_of(event),
+    )
+    return _ok(answer)
+
+
+@router.post("/v1/schedules/<schedule_id>/shadow", summary="Note what a held schedule would fire, or no longer")
+def shadow(
+    schedule_id: p.ScheduleId,
+    body: Annotated[ShadowBody, Body()],
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+    if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[ScheduleAnswer]:
+    """In shadow, each fire of a held schedule gets its entry in the ledger and is never sent."""
+    event = router.current_event.raw_event
+    answer = _service().shadow(
+        caller_of(event),
+        schedule_id,
+        is_on=body.on,
         reason=body.reason,
         conditions=conditions_of(event),
         once=once_of(event),

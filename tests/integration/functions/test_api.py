@@ -85,6 +85,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "next_fire_at": "2026-11-30T20:30:00Z",
         "next_due_at": "2026-11-30T20:30:00Z",
         "paused": None,
+        "hold": None,
         "parked": None,
         "deferred": None,
         "created_at": "2026-11-30T12:00:00Z",

@@ -68,7 +68,7 @@ def test_what_the_document_offers_as_an_example_is_accepted(document, monkeypatc
     """Swagger UI offered all kinds of triggers and targets at once, each empty: a 400 for whoever tried it out."""
     api = api_on_memory(monkeypatch)
     schemas = document["components"]["schemas"]
-    assert api.call("POST", "/v1/schedules", schemas["ScheduleBody"]["examples"][0]).status == 201
+    assert api.call("POST", "/v1/schedules", schemas["NewScheduleBody"]["examples"][0]).status == 201
     patch = document["paths"]["/v1/schedules/{schedule_id}"]["patch"]["requestBody"]["content"]["application/json"]
     bodies = {"pause": "PauseBody", "resume": "ResumeBody", "run": "RunBody"}
     for verb, name in bodies.items():
@@ -78,7 +78,7 @@ def test_what_the_document_offers_as_an_example_is_accepted(document, monkeypatc
     assert api.call("POST", "/v1/preview", schemas["PreviewBody"]["examples"][0]).status == 200
     for kind, name in (("trigger", "TriggerBody"), ("target", "TargetBody")):
         for example in schemas[name]["examples"]:
-            body = {**schemas["ScheduleBody"]["examples"][0], "id": None, kind: example}
+            body = {**schemas["NewScheduleBody"]["examples"][0], "id": None, kind: example}
             answer = api.call("POST", "/v1/schedules", body)
             assert answer.status == 201, answer.text
 

@@ -19,13 +19,14 @@ from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, RunStatus
-from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Timer
+from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Hold, Shadow, Status, Timer
 from tests.support.builders import cron
 from tests.support.examples import claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
 
 KIB = 1024
 LONGEST_ID = "x" * 64
+HOLD = Hold("k" * 26, NOON, Shadow("k" * 26, NOON))
 
 
 def size(item: Mapping[str, Any]) -> int:
@@ -69,6 +70,11 @@ def largest_timer() -> Timer:
 def test_the_hot_item_of_a_schedule_stays_under_one_kilobyte() -> None:
     assert size(timer_item(waiting())) < 600
     assert size(timer_item(largest_timer())) <= KIB
+
+
+def test_so_it_does_in_shadow_where_it_has_never_been_on() -> None:
+    one_epoch = replace(largest_timer(), status=Status.HELD, hold=HOLD, epoch_starts=(NOON,), fire_through=None)
+    assert size(timer_item(replace(one_epoch, tenant="x" * 32))) <= KIB
 
 
 def test_so_it_does_while_it_is_deferred() -> None:
@@ -156,6 +162,6 @@ def test_an_index_projects_no_more_names_than_dynamodb_takes(index: Any) -> None
 
 
 def test_an_index_projects_what_the_records_have() -> None:
-    names = set(timer_item(largest_timer())) | set(run_timer_item(run_timer()))
+    names = set(timer_item(replace(largest_timer(), hold=HOLD))) | set(run_timer_item(run_timer()))
     assert set(DUE.projected) <= names
     assert set(BY_TENANT.projected) <= names

@@ -116,6 +116,77 @@ def test_a_deleted_id_can_be_created_again_and_its_numbers_go_on(here):
     assert (answer.created, answer.form["version"], answer.form["status"]) == (True, 2, "active")
 
 
+# --- held, and in shadow ---------------------------------------------------------------------------------------
+
+
+def test_a_schedule_that_is_registered_as_held_waits_for_nothing_until_it_is_resumed(here):
+    answer = here.schedules.create(ACME, "nightly", always(NIGHTLY), held=True)
+    assert (answer.form["status"], answer.form["next_fire_at"]) == ("held", None)
+    assert answer.form["hold"] == {"by": "demo", "at": "2026-11-30T12:00:00Z", "shadow": None}
+    assert here.timer().due_at is None
+    here.clock.advance(49 * HOUR)
+    here.schedules.resume(ACME, "nightly")
+    (row,) = here.rows
+    assert (row.status, row.reason.code, row.key.nominal_at) == (RunStatus.HELD, Code.NOT_ON, NOON + 8.5 * HOUR)
+    assert row.until_nominal_at == NOON + 32.5 * HOUR
+    assert (here.timer().status, here.timer().nominal_at) == (Status.ACTIVE, NOON + 56.5 * HOUR)
+    assert here.timer().hold is None
+
+
+def test_a_held_schedule_cannot_be_paused_and_says_what_it_can(here):
+    here.schedules.create(ACME, "nightly", always(NIGHTLY), held=True)
+    with pytest.raises(Conflict, match="held cannot be paused; it can be changed, resumed, run now"):
+        here.schedules.pause(ACME, "nightly", reason="no")
+
+
+def test_shadow_is_for_a_held_schedule_alone(here):
+    with pytest.raises(Invalid, match="held: true"):
+        here.schedules.create(ACME, "nightly", always(NIGHTLY), shadow=True)
+    here.create()
+    with pytest.raises(Conflict, match="active cannot be run in shadow"):
+        here.schedules.shadow(ACME, "nightly", is_on=True)
+
+
+def test_shadow_is_turned_on_and_off_with_who_and_since_when_and_in_the_audit_log(here):
+    here.schedules.create(ACME, "nightly", always(NIGHTLY), held=True)
+    here.clock.advance(HOUR)
+    answer = here.schedules.shadow(ACME, "nightly", is_on=True, reason="a week beside the old one")
+    assert answer.form["hold"]["shadow"] == {"by": "demo", "at": "2026-11-30T13:00:00Z"}
+    assert here.timer().due_at == here.timer().nominal_at == NOON + 8.5 * HOUR
+    assert here.schedules.shadow(ACME, "nightly", is_on=True).etag == answer.etag
+    here.schedules.shadow(ACME, "nightly", is_on=False)
+    assert here.timer().due_at is None
+    assert here.audit == [("create", ""), ("shadow", "a week beside the old one"), ("shadow", "")]
+
+
+def test_each_stretch_of_a_held_schedule_has_one_row_under_what_it_was_then(here):
+    here.schedules.create(ACME, "nightly", always(NIGHTLY), held=True)
+    for is_on in (True, False):
+        here.clock.advance(24 * HOUR)
+        here.schedules.shadow(ACME, "nightly", is_on=is_on)
+    here.clock.advance(24 * HOUR)
+    here.schedules.delete(ACME, "nightly")
+    assert [(row.status, row.key.nominal_at, row.last_nominal_at) for row in here.rows] == [
+        (status, NOON + hours * HOUR, NOON + hours * HOUR)
+        for status, hours in ((RunStatus.HELD, 8.5), (RunStatus.SHADOW, 32.5), (RunStatus.HELD, 56.5))
+    ]
+
+
+def test_a_held_schedule_has_missed_nothing_that_a_resume_could_catch_up(here):
+    here.schedules.create(ACME, "nightly", always(NIGHTLY), held=True)
+    here.clock.advance(49 * HOUR)
+    with pytest.raises(Invalid, match="another system's to run"):
+        here.schedules.resume(ACME, "nightly", missed=Misfire(MisfirePolicy.FIRE_ONCE))
+
+
+def test_a_put_creates_a_held_schedule_and_refuses_to_hold_one_that_is_on(here):
+    assert here.schedules.put(ACME, "nightly", always(NIGHTLY), held=True, shadow=True).created
+    assert not here.schedules.put(ACME, "nightly", always(NIGHTLY), held=True, shadow=True).created
+    here.schedules.resume(ACME, "nightly")
+    with pytest.raises(Invalid, match="pause"):
+        here.schedules.put(ACME, "nightly", always(NIGHTLY), held=True)
+
+
 # --- put and edit ----------------------------------------------------------------------------------------------
 
 

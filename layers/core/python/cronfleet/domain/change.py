@@ -13,12 +13,24 @@ from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, Invalid
+from cronfleet.domain.holding import shadow_row, why_held
 from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.misfire import Misfire, split
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
-from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Change, Definition, Pause, Spec, Status, Timer, moved
+from cronfleet.domain.schedule import (
+    MAX_EPOCH_STARTS,
+    Change,
+    Definition,
+    Hold,
+    Pause,
+    Shadow,
+    Spec,
+    Status,
+    Timer,
+    moved,
+)
 from cronfleet.domain.shard import shard_of
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger, latest_fires
@@ -29,6 +41,10 @@ CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
 MAX_FIRES_PER_CHANGE: Final = 30
 """Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
 
+_NOTHING_MISSED: Final = (
+    "a schedule that was held has missed nothing: what it named was another system's to run. Leave it out, and use "
+    "run now for what you want to run here"
+)
 _RETIMED: Final = "the trigger changed before this fire was due"
 
 
@@ -74,6 +90,12 @@ def created(
     )
 
 
+def put_on_hold(timer: Timer, hold: Hold) -> Timer:
+    """A `timer` that was just created, registered as held: out of the due index, unless it is in shadow."""
+    after = replace(timer, status=Status.HELD, hold=hold)
+    return _waiting_for(after, None if timer.nominal_at is None else Fire(timer.nominal_at, timer.nominal_at))
+
+
 def _fixed_by(spec: Spec) -> dict[str, Any]:
     """The fields of a timer that its definition fixes."""
     return {
@@ -89,6 +111,9 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
 
 
 def _waiting_for(timer: Timer, fire: Fire | None) -> Timer:
+    if timer.status is Status.HELD:
+        nominal_at = None if fire is None else fire.nominal_at
+        return replace(timer, nominal_at=nominal_at, due_at=nominal_at if timer.is_shadow else None)
     if fire is None:
         return replace(timer, status=moved(timer.status, Change.COMPLETE), nominal_at=None, due_at=None)
     return replace(timer, nominal_at=fire.nominal_at, due_at=fire.due_at)
@@ -131,7 +156,7 @@ def edited(
     fire = _required_fire(after, now)
     if after.status is Status.PAUSED:
         after = replace(after, nominal_at=fire.nominal_at, due_at=timer.due_at)
-    elif after.status is Status.ACTIVE:
+    elif after.status in (Status.ACTIVE, Status.HELD):
         after = _waiting_for(after, fire)
     rows, run_timers = _left_behind(timer, after, now)
     overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, _RETIMED))
@@ -151,8 +176,18 @@ def _new_epoch(timer: Timer, now: Instant) -> Timer:
 
 
 def _onwards(timer: Timer, now: Instant) -> Instant:
-    """`now`, never before the latest change: two processes' clocks differ, and time moves forward."""
-    return max(now, timer.updated_at)
+    """`now`, never before the latest change: two processes' clocks differ, and time moves forward.
+
+    Nor before what a dispatcher, by its clock, has noted in shadow: that is decided, and is not fired as well.
+    """
+    now = max(now, timer.updated_at)
+    if timer.hold is None:
+        return now
+    try:
+        until = now + CLAIMED_AHEAD if timer.nominal_at is None else timer.nominal_at - 1
+        return max([now, *latest_fires(timer.trigger, now, timer.capped(until), 1)])
+    except UNCOMPUTABLE:
+        return now
 
 
 def _written(timer: Timer, change_id: str, now: Instant) -> Timer:
@@ -192,8 +227,11 @@ def _overtaken(timer: Timer, now: Instant, reason: Reason) -> tuple[Run, ...]:
     """A row for each fire that is claimed and not yet due: it will not run.
 
     If a worker has started one all the same (by its clock it was due, or it was faster than this change is written),
-    the row is there already, the change is refused, and decided anew from that fire's time on.
+    the row is there already, the change is refused, and decided anew from that fire's time on. What a held schedule
+    named in shadow has its row, and was never sent.
     """
+    if timer.hold is not None:
+        return ()
     try:
         return tuple(_overtaken_rows(timer, now, reason))
     except UNCOMPUTABLE:
@@ -286,12 +324,16 @@ def _held_back_row(timer: Timer, now: Instant) -> tuple[Run, ...]:
 
 def _range(timer: Timer, held: _Held, now: Instant) -> Run:
     status, reason = _why_held(timer)
+    if status is RunStatus.SHADOW:
+        return shadow_row(_key(timer, held.first_at), held.last_at, timer.tier, now, reason)
     return range_row(_key(timer, held.first_at), held.last_at, timer.tier, status, now, reason)
 
 
 def _why_held(timer: Timer) -> tuple[RunStatus, Reason]:
     if timer.status is Status.PAUSED:
         return RunStatus.PAUSED, paused_reason(timer)
+    if timer.status is Status.HELD and timer.parked is None:
+        return why_held(timer)
     if timer.status is Status.ACTIVE:
         return RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before these fires were claimed")
     text = timer.parked.text if timer.parked else f"the schedule was {timer.status}"
@@ -312,10 +354,13 @@ def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer
 def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | None) -> tuple[Timer, tuple[Run, ...]]:
     """On again from the first nominal after `now`; the newest that `catch_up` wants of those held back run first.
 
-    The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed.
+    The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed. One that was
+    held has missed nothing: `Invalid` for whoever wants that caught up.
     """
     now = _onwards(timer, now)
-    after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None)
+    if timer.status is Status.HELD and catch_up is not None and catch_up.wanted:
+        raise Invalid("missed", _NOTHING_MISSED)
+    after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None, hold=None)
     after = _new_epoch(after, now)
     held = _held_back(timer, now)
     overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
@@ -333,16 +378,29 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
     return _written(_waiting_for(after, fire), change_id, now), rows + overtaken
 
 
+def shadowed(
+    timer: Timer, shadow: Shadow | None, *, now: Instant, change_id: str, by: str
+) -> tuple[Timer, tuple[Run, ...]]:
+    """Held in `shadow` from now on, or (`None`) no longer. What was named up to now keeps the name it had till then."""
+    now = _onwards(timer, now)
+    hold = timer.hold or Hold(by, timer.updated_at)
+    after = replace(timer, status=moved(timer.status, Change.SHADOW), hold=replace(hold, shadow=shadow), parked=None)
+    return _written(_waiting_for(after, first_fire(after, now)), change_id, now), _held_back_row(timer, now)
+
+
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
     """The tombstone: in no index, its numbers kept for an id that comes back. What was held back gets its row."""
     now = _onwards(timer, now)
-    after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None)
+    after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None, hold=None)
     overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
     return _written(_new_epoch(after, now), change_id, now), _held_back_row(timer, now) + overtaken
 
 
 def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:
-    """Out of the due index with `reason`, until it is resumed, its trigger is changed, or it is cancelled."""
+    """Out of the due index with `reason`, until it is resumed, its trigger is changed, or it is cancelled.
+
+    What is held stays held: nobody has turned it on.
+    """
     now = _onwards(timer, now)
     status = moved(timer.status, Change.PARK)
     return _written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)

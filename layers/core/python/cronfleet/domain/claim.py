@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.reason import Reason
+from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
 
@@ -92,7 +92,7 @@ class ScheduleClaim:
     """The claim of a schedule's due fires: one conditional write that advances its timer.
 
     Conditioned on `rev`, `nominal_at` and `due_at` as they were read. `following` is what the timer waits for
-    next; `None` completes the schedule.
+    next; `None` completes the schedule, unless it is held.
     """
 
     tenant: str
@@ -107,6 +107,11 @@ class ScheduleClaim:
     fires: tuple[Fire, ...]
     skipped: SkippedRange | None
     following: Fire | None
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether it notes what a held schedule would have fired: it fires nothing, and leaves the schedule held."""
+        return self.skipped is not None and self.skipped.reason.code is Code.SHADOW
 
     def run_key(self, nominal_at: Instant) -> RunKey:
         """The run that a fire of this claim becomes."""

@@ -21,6 +21,7 @@ from cronfleet.domain.claim import (
     Unreadable,
 )
 from cronfleet.domain.fairness import rounds
+from cronfleet.domain.holding import shadow_claim
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.jitter import due_at as jittered
 from cronfleet.domain.lease import SLOT
@@ -87,6 +88,8 @@ def plan(
             ready.append((item.key.tenant, item))
         elif item.status is Status.PAUSED:
             _plan_resume(item, now, made)
+        elif item.is_shadow:
+            _plan_shadow(item, now, made)
         elif item.status is Status.ACTIVE and item.nominal_at is not None and item.due_at is not None:
             ready.append((item.tenant, item))
     for item in rounds(ready):
@@ -99,6 +102,20 @@ def _plan_resume(timer: Timer, now: Instant, made: Plan) -> None:
         made.resumes.append(Resume(timer))
 
 
+def _plan_shadow(timer: Timer, now: Instant, made: Plan) -> None:
+    """Not ahead of its time: until then the schedule may be turned on, and fire. Nobody's share is used up."""
+    if timer.nominal_at is None or timer.due_at is None or timer.due_at > now:
+        return
+    try:
+        made.claims.append(shadow_claim(timer, now))
+    except UNCOMPUTABLE as error:
+        made.parks.append(Park(timer, _uncomputable(error)))
+
+
+def _uncomputable(error: Exception) -> Reason:
+    return Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}")
+
+
 def _plan_ready(item: Timer | RunTimer, now: Instant, made: Plan, used: Counter[str], tenant_limit: int) -> None:
     if isinstance(item, RunTimer):
         used[item.key.tenant] += 1
@@ -108,7 +125,7 @@ def _plan_ready(item: Timer | RunTimer, now: Instant, made: Plan, used: Counter[
         claim = claim_schedule(item, now)
     except UNCOMPUTABLE as error:
         # A trigger that no longer computes must not stop the shard: it alone is parked.
-        made.parks.append(Park(item, Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}")))
+        made.parks.append(Park(item, _uncomputable(error)))
         return
     deferral = _deferral(claim, item, now, used[item.tenant], tenant_limit)
     if deferral is not None:

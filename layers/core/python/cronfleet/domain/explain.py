@@ -14,6 +14,7 @@ from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
+from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
@@ -82,6 +83,8 @@ _BY_STATUS: Final = {
     RunStatus.SKIPPED: Code.SUPERSEDED,
     RunStatus.MISSED: Code.MISSED,
     RunStatus.PAUSED: Code.PAUSED,
+    RunStatus.HELD: Code.NOT_ON,
+    RunStatus.SHADOW: Code.SHADOW,
     RunStatus.REFUSED: Code.NOT_ON,
 }
 """What a row without a reason of its own stands for; there is none that the product writes."""
@@ -229,7 +232,7 @@ def _undecided(at: Instant, facts: Facts) -> Explanation:
         case Status.ACTIVE:
             return _awaited(at, timer, facts)
         case _:
-            return _not_on(at, timer)
+            return _not_on(at, timer, facts.now)
 
 
 def _claimed(at: Instant, facts: Facts) -> Explanation:
@@ -297,8 +300,15 @@ def _paused(at: Instant, timer: Timer) -> Explanation:
     return Explanation(at, Code.PAUSED, text, detail)
 
 
-def _not_on(at: Instant, timer: Timer) -> Explanation:
+def _not_on(at: Instant, timer: Timer, now: Instant) -> Explanation:
     detail: dict[str, Value] = {"status": timer.status.value}
+    if timer.is_shadow:
+        said = "is not sent, and about to be noted" if at <= now else "will not be sent, but noted"
+        reason = shadow_reason(timer, said)
+        return Explanation(at, Code.SHADOW, reason.text, _detail_of(reason))
+    if timer.status is Status.HELD and timer.parked is None:
+        reason = held_reason(timer)
+        return Explanation(at, Code.NOT_ON, reason.text, detail | _detail_of(reason))
     if timer.parked is None:
         return Explanation(at, Code.NOT_ON, f"the schedule is {timer.status}", detail)
     detail |= {"parked_code": timer.parked.code.value, "why": timer.parked.text}

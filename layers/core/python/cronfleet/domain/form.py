@@ -91,6 +91,7 @@ def schedule_form(timer: Timer, definition: Definition) -> Form:
         "next_fire_at": _text(timer.nominal_at) if fires else None,
         "next_due_at": _text(timer.due_at) if fires else None,
         "paused": _pause_form(timer),
+        "hold": _hold_form(timer),
         "parked": reason_form(timer.parked),
         "deferred": reason_form(timer.deferred),
         "created_at": to_text(timer.created_at),
@@ -103,6 +104,14 @@ def _pause_form(timer: Timer) -> Form | None:
     if pause is None:
         return None
     return {"by": pause.by, "reason": pause.reason, "at": to_text(pause.at), "until": _text(pause.until)}
+
+
+def _hold_form(timer: Timer) -> Form | None:
+    hold = timer.hold
+    if hold is None:
+        return None
+    shadow = None if hold.shadow is None else {"by": hold.shadow.by, "at": to_text(hold.shadow.at)}
+    return {"by": hold.by, "at": to_text(hold.at), "shadow": shadow}
 
 
 def reason_form(reason: Reason | None) -> Form | None:

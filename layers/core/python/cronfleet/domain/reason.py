@@ -26,6 +26,8 @@ class Code(StrEnum):
     """The run, or its schedule, was cancelled before it started."""
     NOT_ON = "not_on"
     """The schedule is held or parked."""
+    SHADOW = "shadow"
+    """It would have fired; the schedule is held, and only notes what it would fire."""
     ATTEMPTS = "attempts"
     """Every attempt failed."""
     PERMANENT = "permanent"

@@ -102,13 +102,29 @@ class RunStatus(StrEnum):
     """A range in which nothing could fire in time."""
     PAUSED = "paused"
     """A range in which the schedule was paused."""
+    HELD = "held"
+    """A range in which the schedule was held."""
+    SHADOW = "shadow"
+    """What a held schedule would have fired: one nominal, or a range of them."""
     REFUSED = "refused"
     """The scheduler could not run it, for a reason."""
 
 
 _R: Final = RunStatus
 MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
-    None: frozenset({_R.QUEUED, _R.RUNNING, _R.SKIPPED, _R.MISSED, _R.PAUSED, _R.CANCELLED, _R.REFUSED}),
+    None: frozenset(
+        {
+            _R.QUEUED,
+            _R.RUNNING,
+            _R.SKIPPED,
+            _R.MISSED,
+            _R.PAUSED,
+            _R.HELD,
+            _R.SHADOW,
+            _R.CANCELLED,
+            _R.REFUSED,
+        }
+    ),
     _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
     _R.RUNNING: frozenset({_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.REFUSED}),
     _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
@@ -118,6 +134,8 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
     _R.SKIPPED: frozenset(),
     _R.MISSED: frozenset(),
     _R.PAUSED: frozenset(),
+    _R.HELD: frozenset(),
+    _R.SHADOW: frozenset(),
     _R.REFUSED: frozenset(),
 }
 """Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start."""

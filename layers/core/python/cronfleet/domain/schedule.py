@@ -51,6 +51,8 @@ class Change(StrEnum):
     CANCEL = "cancel"
     RUN = "run"
     """Run now: the status stays as it is."""
+    SHADOW = "shadow"
+    """Note from now on, or no longer, what a held schedule would have fired."""
 
 
 _S: Final = Status
@@ -73,6 +75,7 @@ TRANSITIONS: Final[Mapping[tuple[Status, Change], Status]] = {
     (_S.HELD, _C.RESUME): _S.ACTIVE,
     (_S.PARKED, _C.RESUME): _S.ACTIVE,
     (_S.ACTIVE, _C.PARK): _S.PARKED,
+    (_S.HELD, _C.PARK): _S.HELD,
     (_S.PAUSED, _C.PARK): _S.PARKED,
     (_S.ACTIVE, _C.COMPLETE): _S.COMPLETED,
     (_S.PAUSED, _C.COMPLETE): _S.COMPLETED,
@@ -85,6 +88,7 @@ TRANSITIONS: Final[Mapping[tuple[Status, Change], Status]] = {
     (_S.PAUSED, _C.RUN): _S.PAUSED,
     (_S.HELD, _C.RUN): _S.HELD,
     (_S.COMPLETED, _C.RUN): _S.COMPLETED,
+    (_S.HELD, _C.SHADOW): _S.HELD,
 }
 """Every legal move of a schedule; what is not here is refused."""
 
@@ -94,6 +98,7 @@ _ASKED_FOR: Final[Mapping[Change, str]] = {
     _C.PAUSE: "paused",
     _C.RESUME: "resumed",
     _C.RUN: "run now",
+    _C.SHADOW: "run in shadow",
     _C.CANCEL: "deleted",
 }
 """The changes that callers ask for, in their words; the scheduler makes the others."""
@@ -117,6 +122,23 @@ class Pause:
     at: Instant
     reason: str = ""
     until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """Who had a held schedule's fires noted, and since when."""
+
+    by: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Who registered a schedule as held, and when; in `shadow`, what it would have fired is noted and never sent."""
+
+    by: str
+    at: Instant
+    shadow: Shadow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +189,8 @@ class Timer:
     `version` is the definition's number. `epoch` rises when old fires must no longer count; `epoch_starts` says
     since when, for the latest epochs (newest last), and `born_epoch` is the first of this life of the id.
     `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
-    to be claimed (after jitter or deferral; while paused, when to resume); both `None` when nothing waits.
+    to be claimed (after jitter or deferral; while paused, when to resume; while held, when to note it in shadow); both
+    `None` when nothing waits.
     Fires at or before `fire_through` are wanted however late: a resume asked for them.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
     """
@@ -192,6 +215,7 @@ class Timer:
     start_at: Instant | None = None
     end_at: Instant | None = None
     pause: Pause | None = None
+    hold: Hold | None = None
     parked: Reason | None = None
     deferred: Reason | None = None
     fire_through: Instant | None = None
@@ -205,6 +229,12 @@ class Timer:
     def key(self) -> str:
         """What jitter is hashed from, and errors name: tenant and schedule."""
         return f"{self.tenant}~{self.schedule_id}"
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether its fires are noted instead of sent."""
+        is_held = self.status is Status.HELD and self.parked is None
+        return is_held and self.hold is not None and self.hold.shadow is not None
 
     @property
     def epoch_since(self) -> Instant:

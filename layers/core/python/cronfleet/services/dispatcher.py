@@ -24,10 +24,11 @@ from cronfleet.domain.claim import (
     Unreadable,
 )
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, plan
+from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import RunMessage, RunStatus, range_row
+from cronfleet.domain.run import RunMessage
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer, Refused, UpdateTimer, Write
@@ -236,14 +237,7 @@ class Dispatcher:
             if position in losers or not isinstance(claim, ScheduleClaim) or claim.skipped is None:
                 continue
             skipped = claim.skipped
-            row = range_row(
-                claim.run_key(skipped.first_at),
-                skipped.last_at,
-                claim.tier,
-                RunStatus.MISSED,
-                batch.claimed_at,
-                skipped.reason,
-            )
+            row = skipped_row(claim, skipped, batch.claimed_at)
             # A row that is there already was written by a predecessor's hand for the same claim.
             ask(partial(self._store.insert_run, row))
             report.skips += 1
@@ -284,7 +278,7 @@ class Dispatcher:
             return ask(lambda: self._store.drop_unreadable(item, reason))
         self._telemetry.alarm("schedule_parked", tenant=item.tenant, schedule_id=item.schedule_id, reason=reason.text)
         timer = ask(lambda: self._store.get_timer(item.tenant, item.schedule_id))
-        if timer is None or timer.status is not Status.ACTIVE or timer.rev != item.rev:
+        if timer is None or timer.status not in (Status.ACTIVE, Status.HELD) or timer.rev != item.rev:
             return False
         after = parked(timer, reason, now=now, change_id=self._ids.unique())
         return self._change(timer, after, "park", reason.text, [])

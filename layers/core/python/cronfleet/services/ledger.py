@@ -27,7 +27,7 @@ from cronfleet.services.dossier import Dossier
 MAX_STRETCHES: Final = 20
 """Stretches of the ledger read for one page; then it is handed out, maybe short, with a cursor."""
 
-LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON})
+LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW})
 """What holds for every later fire too while it lasts: one entry stands for all of them."""
 
 ALIKE: Final = frozenset({Code.FORGOTTEN})

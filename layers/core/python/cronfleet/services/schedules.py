@@ -12,8 +12,10 @@ from cronfleet.domain.change import (
     created,
     edited,
     paused,
+    put_on_hold,
     resumed,
     retimes,
+    shadowed,
 )
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
@@ -22,7 +24,7 @@ from cronfleet.domain.held_claims import revived
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
-from cronfleet.domain.schedule import Change, Definition, Pause, Spec, Status, Timer
+from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
     CreateTimer,
@@ -124,8 +126,20 @@ class Schedules:
 
     # --- creating and editing ----------------------------------------------------------------------------------
 
-    def create(self, caller: Caller, schedule_id: str | None, make: SpecMaker, once: Once | None = None) -> Answer:
+    def create(
+        self,
+        caller: Caller,
+        schedule_id: str | None,
+        make: SpecMaker,
+        once: Once | None = None,
+        *,
+        held: bool = False,
+        shadow: bool = False,
+    ) -> Answer:
         """A new schedule, under an id of its own when none is given; `Exists` when the id is taken.
+
+        `held`: registered and not yet on, until it is resumed. `shadow`, for a held one: what it would have fired is
+        noted, and never sent.
 
         What is wrong with the request itself is said first, here and in every change: whoever mends that must not
         find another fault than the one that was named.
@@ -134,7 +148,8 @@ class Schedules:
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, name)
-            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now)
+            hold = _hold(caller, now, held=held, shadow=shadow)
+            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now, hold)
             if found is not None:
                 raise Exists(name, found.timer.etag)
             return draft
@@ -148,8 +163,14 @@ class Schedules:
         make: SpecMaker,
         conditions: Conditions = NO_CONDITIONS,
         reason: str = "",
+        *,
+        held: bool = False,
+        shadow: bool = False,
     ) -> Answer:
-        """Create the schedule or replace its definition; an equal one changes nothing, and is no new version."""
+        """Create the schedule, `held` and in `shadow` as in `create`, or replace its definition.
+
+        An equal one changes nothing, and is no new version.
+        """
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, schedule_id)
@@ -157,10 +178,12 @@ class Schedules:
             if found is not None:
                 if conditions.only_new:
                     raise Exists(schedule_id, found.timer.etag)
+                _check_hold(found.timer, held=held, shadow=shadow)
                 return self._edited(caller, found, spec, conditions, reason, now)
             if conditions.if_match:
                 raise Stale(conditions.if_match, "none: there is no such schedule")
-            return self._created(caller, schedule_id, spec, tombstone, reason, now)
+            hold = _hold(caller, now, held=held, shadow=shadow)
+            return self._created(caller, schedule_id, spec, tombstone, reason, now, hold)
 
         return self._changing.change(caller, None, decide)
 
@@ -181,7 +204,14 @@ class Schedules:
         return self._changing.change(caller, None, decide)
 
     def _created(
-        self, caller: Caller, schedule_id: str, spec: Spec, tombstone: Timer | None, reason: str, now: Instant
+        self,
+        caller: Caller,
+        schedule_id: str,
+        spec: Spec,
+        tombstone: Timer | None,
+        reason: str,
+        now: Instant,
+        hold: Hold | None,
     ) -> Draft:
         change_id = self._ids.unique()
         timer, definition = created(
@@ -194,6 +224,7 @@ class Schedules:
             author=caller.key_id,
             tombstone=tombstone,
         )
+        timer = timer if hold is None else put_on_hold(timer, hold)
         form = schedule_form(timer, definition)
         writes: list[Write] = [
             CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
@@ -263,6 +294,30 @@ class Schedules:
 
         return self._changing.change(caller, once, decide)
 
+    def shadow(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        *,
+        is_on: bool,
+        reason: str = "",
+        conditions: Conditions = NO_CONDITIONS,
+        once: Once | None = None,
+    ) -> Answer:
+        """Have a held schedule note what it would fire, or no longer; what it is already changes nothing."""
+
+        def decide(now: Instant) -> Draft:
+            found = self._require(caller, schedule_id)
+            conditions.check(found.timer)
+            if found.timer.status is Status.HELD and found.timer.is_shadow is is_on:
+                return Draft((), Answer(found.form, found.timer.etag))
+            shadow = Shadow(caller.key_id, now) if is_on else None
+            timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.key_id)
+            after = _Found(timer, found.definition)
+            return self._draft(caller, found, after, Change.SHADOW, reason, [InsertRun(row) for row in rows])
+
+        return self._changing.change(caller, once, decide)
+
     def _revived(self, before: Timer, after: Timer, missed: Misfire | None) -> Iterator[Write]:
         """What runs again of the fires that were claimed when the pause came."""
         if missed is None or not missed.wanted:
@@ -298,6 +353,24 @@ class Schedules:
             *more,
         ]
         return Draft(writes, Answer(after.form, timer.etag))
+
+
+def _hold(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Hold | None:
+    if not held:
+        if shadow:
+            raise Invalid("shadow", "is for a held schedule; write held: true as well")
+        return None
+    return Hold(caller.key_id, now, Shadow(caller.key_id, now) if shadow else None)
+
+
+def _check_hold(timer: Timer, *, held: bool, shadow: bool) -> None:
+    """Whether what is asked of a new schedule holds for one that is there; raises `Invalid`."""
+    if held and timer.status is not Status.HELD:
+        raise Invalid(
+            "held", f"is for a new schedule; this one is there, and {timer.status}. Leave it out, or pause it"
+        )
+    if shadow and not timer.is_shadow:
+        raise Invalid("shadow", "is for a new schedule; turn this one's on with POST /v1/schedules/{id}/shadow")
 
 
 def _same(one: Spec, other: Spec) -> bool:

@@ -21,6 +21,8 @@ _COMPLETE: Final = Expression(
     _AS_READ,
     "SET #claim_batch = :batch, #status = :completed REMOVE #nominal_at, #due_at, #due_shard, #deferred",
 )
+_EXHAUST: Final = Expression(_AS_READ, "SET #claim_batch = :batch REMOVE #nominal_at, #due_at, #due_shard")
+"""A held schedule that has noted its last fire stays held: nobody has turned it on."""
 _RETIRE: Final = Expression(
     "attribute_exists(#pk) AND #due_at = :due_at AND attribute_not_exists(#claim_batch)",
     "SET #claim_batch = :batch, #expires_at = :expires_at REMOVE #due_shard",
@@ -59,7 +61,9 @@ def _claim_schedule(database: Database, batch: str, claim: ScheduleClaim) -> Non
         ":due_at": number(claim.due_at),
     }
     following = claim.following
-    if following is None:
+    if following is None and claim.is_shadow:
+        expression = _EXHAUST
+    elif following is None:
         expression = _COMPLETE
         values[":completed"] = text(Status.COMPLETED.value)
     else:

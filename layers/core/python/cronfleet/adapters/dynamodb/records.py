@@ -76,6 +76,7 @@ class TimerRecord(Model):
     start_at = WholeAttribute(null=True)
     end_at = WholeAttribute(null=True)
     pause = JsonAttribute(null=True)
+    hold = JsonAttribute(null=True)
     parked = JsonAttribute(null=True)
     deferred = JsonAttribute(null=True)
     fire_through = WholeAttribute(null=True)

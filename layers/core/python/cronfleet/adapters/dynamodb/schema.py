@@ -60,6 +60,7 @@ DUE_PROJECTION: Final = (
     "start_at",
     "end_at",
     "fire_through",
+    "hold",
 )
 
 # Sparse: only an item that waits to fire carries `due_shard`.

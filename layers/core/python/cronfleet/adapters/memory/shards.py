@@ -149,6 +149,7 @@ class MemoryShards:
 def _advanced(timer: Timer, claim: ScheduleClaim, batch: str) -> Timer:
     following = claim.following
     if following is None:
-        completed = replace(timer, status=Status.COMPLETED, nominal_at=None, due_at=None)
+        status = timer.status if claim.is_shadow else Status.COMPLETED
+        completed = replace(timer, status=status, nominal_at=None, due_at=None)
         return replace(completed, claim_batch=batch, deferred=None)
     return replace(timer, nominal_at=following.nominal_at, due_at=following.due_at, claim_batch=batch, deferred=None)

@@ -14,7 +14,7 @@ from cronfleet.domain import trigger as triggers
 from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
-from cronfleet.domain.schedule import Pause, Status, Timer
+from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
 from cronfleet.domain.trigger import CronTrigger, Trigger
 
 RETIRED_LIFE: Final = 20 * DAY
@@ -50,6 +50,7 @@ def timer_item(timer: Timer) -> Item:
         start_at=timer.start_at,
         end_at=timer.end_at,
         pause=_pause_json(timer.pause),
+        hold=_hold_json(timer.hold),
         parked=reason_json(timer.parked),
         deferred=reason_json(timer.deferred),
         fire_through=timer.fire_through,
@@ -94,6 +95,7 @@ def _timer(record: TimerRecord) -> Timer:
         start_at=record.start_at,
         end_at=record.end_at,
         pause=_pause_of(record.pause),
+        hold=_hold_of(record.hold),
         parked=reason_of(record.parked),
         deferred=reason_of(record.deferred),
         fire_through=record.fire_through,
@@ -132,6 +134,21 @@ def _pause_of(stored: Mapping[str, Any] | None) -> Pause | None:
     if stored is None:
         return None
     return Pause(stored["by"], stored["at"], stored.get("reason", ""), stored.get("until"))
+
+
+def _hold_json(hold: Hold | None) -> list[Any] | None:
+    """Positions, not names: it stands in the due index too."""
+    if hold is None:
+        return None
+    shadow = hold.shadow
+    return [hold.by, hold.at] if shadow is None else [hold.by, hold.at, shadow.by, shadow.at]
+
+
+def _hold_of(stored: list[Any] | None) -> Hold | None:
+    if stored is None:
+        return None
+    by, at, *shadow = stored
+    return Hold(by, at, Shadow(*shadow) if shadow else None)
 
 
 def run_timer_item(timer: RunTimer) -> Item:
