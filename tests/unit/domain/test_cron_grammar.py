@@ -63,7 +63,7 @@ def test_two_spellings_of_one_schedule_expand_alike(text: str, same_as: str) -> 
         ("@fortnightly", "@weekly"),
         ("CRON_TZ=UTC 0 2 * * *", "`timezone`"),
         ("cron(0 2 * * ? *)", "AWS"),
-        ("rate(5 minutes)", '{"every": "5m"}'),
+        ("rate(5 minutes)", "AWS"),
         ("H H * * *", "jitter_seconds"),
         ("R * * * *", "jitter_seconds"),
         ("H(0-29)/10 * * * *", "jitter_seconds"),

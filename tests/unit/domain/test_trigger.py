@@ -265,7 +265,7 @@ def test_a_damaged_record_is_refused_so_that_its_schedule_can_be_parked(record: 
 
 
 def test_a_search_that_would_stand_still_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cron, "next_fire", lambda parsed, zone, second: second)
+    monkeypatch.setattr(cron, "next_fire", lambda parsed, zone, second, *policy: second)
     with pytest.raises(Invalid, match="not later than"):
         CronTrigger("* * * * *", "UTC").next_after(HOUR)
 
@@ -276,3 +276,22 @@ def test_a_zone_keeps_nothing_of_a_name_that_is_none() -> None:
         with pytest.raises(Invalid):
             CronTrigger("* * * * *", f"No/Zone{number}").next_after(0)
     assert zones.load.cache_info().currsize == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "described"),
+    [
+        ({"cron": "30 2 * * *", "gap": "skip"}, {"cron": "30 2 * * *", "gap": "skip"}),
+        ({"cron": "30 2 * * *", "gap": "after", "overlap": "first"}, {"cron": "30 2 * * *"}),
+        ({"cron": "30 2 * * *", "overlap": "both", "dialect": "cron"}, {"cron": "30 2 * * *", "overlap": "both"}),
+        ({"cron": " cron( 30  2 * * ? * ) ", "dialect": "aws"}, {"cron": "cron(30 2 * * ? *)"}),
+        ({"cron": "30 2 * * ? *", "dialect": "aws"}, {"cron": "30 2 * * ? *", "dialect": "aws"}),
+        ({"cron": "cron(30 2 * * ? *)", "gap": "skip"}, {"cron": "cron(30 2 * * ? *)"}),
+        ({"cron": "cron(30 2 * * ? *)", "gap": "after"}, {"cron": "cron(30 2 * * ? *)", "gap": "after"}),
+    ],
+)
+def test_a_policy_or_dialect_that_is_the_default_anyway_is_left_out(fields: dict, described: dict) -> None:
+    trigger = parse_trigger(fields, NOW, "Europe/Paris")
+    assert describe(trigger) == {**described, "timezone": "Europe/Paris"}
+    assert parse_trigger(describe(trigger), NOW) == trigger
+    assert from_record(to_record(trigger)) == trigger

@@ -1,23 +1,29 @@
 """When a cron expression fires: a search among wall-clock times, mapped to UTC segment by segment.
 
-The rule (Debian's cron, `docs/decisions/0001-cron-and-zones.md`): a fixed-time job whose time falls into a gap fires
-once at the first instant after it, and in an overlap in the first pass only; a wildcard job fires at every real minute
-that matches. Seconds in here are those of `domain/zones.py`.
+The rule (Debian's cron, `docs/decisions/0001-cron-and-zones.md`): a wildcard job fires at every real minute that
+matches. A fixed-time job whose time falls into a gap fires once at the first instant after it, or not at all; in an
+overlap it fires in the first pass, the second or both: `domain/clock_policy.py`. Seconds in here are those of
+`domain/zones.py`.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from calendar import monthrange
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from cronfleet.domain import cron_grammar
-from cronfleet.domain.cron_grammar import CronFields, DayRule
+from cronfleet.domain import aws_dialect, cron_grammar
+from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.cron_grammar import CronFields, DayRule, Dialect
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.zones import DAY_SECONDS, LOOK_BACK_SECONDS, Segment, Zone
 
 if TYPE_CHECKING:
     from croniter import croniter
+
+    from cronfleet.domain.trigger import CronTrigger
 
 EXPRESSIONS_KEPT: Final = 4096
 DAY_RULES_KEPT: Final = 256
@@ -31,15 +37,17 @@ _MONTH_LENGTHS: Final = {2: (28, 29), 4: (30,), 6: (30,), 9: (30,), 11: (30,)}
 class Cron:
     """A parsed expression; get it from `parse`."""
 
-    __slots__ = ("_days", "_every_day", "_hours", "_minutes", "_months", "fixed_time")
+    __slots__ = ("_days", "_every_day", "_hours", "_minutes", "_months", "_years", "fields", "fixed_time")
 
     def __init__(self, fields: CronFields) -> None:
+        self.fields = fields
         self.fixed_time = fields.fixed_time
         self._minutes = fields.minutes
         self._hours = fields.hours
         self._months = frozenset(fields.months)
         self._days = day_search(fields.days)
-        self._every_day = fields.days.is_every_day and len(fields.months) == 12
+        self._years = fields.years or ()
+        self._every_day = fields.days.is_every_day and len(fields.months) == 12 and not self._years
 
     def next_wall(self, wall: int) -> int | None:
         """The first matching wall second that is not before `wall`; None after the year 9999."""
@@ -75,6 +83,9 @@ class Cron:
         start = date.fromordinal(day + _EPOCH_DAY)
         year, month, month_day = start.year, start.month, start.day
         while year <= date.max.year:
+            if self._years and year not in self._years:
+                year, month, month_day = self._year_after(year), 1, 1
+                continue
             if month in self._months:
                 weekday, length = monthrange(year, month)
                 found = self._days.first_from(month_day, length, weekday)
@@ -82,6 +93,11 @@ class Cron:
                     return date(year, month, found).toordinal() - _EPOCH_DAY
             year, month, month_day = (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)
         return None
+
+    def _year_after(self, year: int) -> int:
+        """The first named year that is later; past all years if there is none."""
+        at = bisect_right(self._years, year)
+        return self._years[at] if at < len(self._years) else date.max.year + 1
 
 
 class MonthDays:
@@ -151,9 +167,9 @@ def _nearest_workday(day: int, length: int, first_weekday: int) -> int:
 
 
 @lru_cache(maxsize=EXPRESSIONS_KEPT)
-def parse(expression: str) -> Cron:
+def parse(expression: str, dialect: Dialect = Dialect.CRON) -> Cron:
     """The expression, ready to search; `Invalid("cron", …)` if it is none, or names no day that ever exists."""
-    fields = cron_grammar.expand(expression)
+    fields = _fields(expression, dialect)
     if not _can_fire(fields):
         raise Invalid(
             "cron", f"`{cron_grammar.normalise(expression)}` can never fire: no month it names has such a day"
@@ -161,18 +177,31 @@ def parse(expression: str) -> Cron:
     return Cron(fields)
 
 
-def next_fire(cron: Cron, zone: Zone, after: int) -> int | None:
-    """The first UTC second later than `after` at which `cron` fires in `zone`; None after the year 9999."""
+def fields_of(trigger: "CronTrigger") -> CronFields:
+    """What the expression of `trigger` expands to; `Invalid("cron", …)` if it is none."""
+    return parse(trigger.expression, trigger.dialect).fields
+
+
+def _fields(expression: str, dialect: Dialect) -> CronFields:
+    return aws_dialect.expand(expression) if dialect is Dialect.AWS else cron_grammar.expand(expression)
+
+
+def next_fire(cron: Cron, zone: Zone, after: int, gap: Gap = Gap.AFTER, repeat: Repeat = Repeat.FIRST) -> int | None:
+    """The first UTC second later than `after` at which `cron` fires in `zone`; None for never again.
+
+    `gap` and `repeat` count for a fixed-time job alone.
+    """
     second = after + 1
+    is_made_up, is_first, is_second = _choices(cron, gap, repeat)
     while (segment := zone.segment_at(second)) is not None:
         wall = second + segment.offset
-        if cron.fixed_time:
-            if second == segment.start and _matches_in_gap(cron, segment):
-                return second
+        end = segment.end + segment.offset
+        if is_made_up and second == segment.start and _matches_in_gap(cron, segment):
+            return second
+        if is_first:
             wall = max(wall, segment.reached)
         found = cron.next_wall(wall)
-        end = segment.end + segment.offset
-        if found is not None and found < end:
+        if found is not None and found < (segment.returns if is_second else end):
             return found - segment.offset
         second = segment.end
         # An overlap may show the segment's last hours again, so far is safe only if more than those were searched.
@@ -181,6 +210,15 @@ def next_fire(cron: Cron, zone: Zone, after: int) -> int | None:
                 return None
             second = max(second, found - LOOK_BACK_SECONDS)
     return None
+
+
+def _choices(cron: Cron, gap: Gap, repeat: Repeat) -> tuple[bool, bool, bool]:
+    """Whether a gap is made up for, and whether only the first or only the second pass of an overlap counts."""
+    return (
+        cron.fixed_time and gap is Gap.AFTER,
+        cron.fixed_time and repeat is Repeat.FIRST,
+        cron.fixed_time and repeat is Repeat.SECOND,
+    )
 
 
 def _matches_in_gap(cron: Cron, segment: Segment) -> bool:
@@ -192,9 +230,19 @@ def _matches_in_gap(cron: Cron, segment: Segment) -> bool:
 
 
 def _can_fire(fields: CronFields) -> bool:
-    lengths = {length for month in fields.months for length in _MONTH_LENGTHS.get(month, (31,))}
-    # In the 400 years after which the calendar repeats, each month begins on each weekday, 29 days long ones too.
-    return any(days_of_shape(fields.days, length, weekday) for length in lengths for weekday in range(7))
+    return any(days_of_shape(fields.days, *shape) for shape in _shapes(fields))
+
+
+def _shapes(fields: CronFields) -> Iterator[tuple[int, int]]:
+    """The months that `fields` name, as (length, first weekday)."""
+    if fields.years is None:
+        # In the 400 years after which the calendar repeats, each month begins on each weekday, 29 days long ones too.
+        lengths = {length for month in fields.months for length in _MONTH_LENGTHS.get(month, (31,))}
+        yield from product(lengths, range(7))
+        return
+    for year, month in product(fields.years, fields.months):
+        weekday, length = monthrange(year, month)
+        yield length, weekday
 
 
 @lru_cache(maxsize=DAY_RULES_KEPT)

@@ -8,16 +8,26 @@ User text never reaches croniter: it takes six fields, random `R`, a megabyte of
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from enum import StrEnum
+from typing import Final
 
 from cronfleet.domain import cron_hints
+from cronfleet.domain.cron_items import (
+    HOUR,
+    LAST,
+    MINUTE,
+    MONTH,
+    WEEKDAY,
+    Expression,
+    Item,
+    month_days,
+    nth_number,
+)
 from cronfleet.domain.errors import Invalid
 
 LONGEST_EXPRESSION: Final = 256
-LAST: Final = 0
-"""In `DayRule.nearest` the last day of the month (`LW`), in `DayRule.nth` the last such weekday (`5L`)."""
 
 MACROS: Final[Mapping[str, str]] = {
     "@yearly": "0 0 1 1 *",
@@ -28,6 +38,15 @@ MACROS: Final[Mapping[str, str]] = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+
+
+class Dialect(StrEnum):
+    """Whose rules an expression is read by."""
+
+    CRON = "cron"
+    """Five fields, as in this module."""
+    AWS = "aws"
+    """Six fields, as in `domain/aws_dialect.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +80,8 @@ class DayRule:
 class CronFields:
     """An expression expanded to sorted numbers.
 
-    `fixed_time` is Debian's distinction: neither the minute's nor the hour's text starts with `*`.
+    `fixed_time` is Debian's distinction: neither the minute's nor the hour's text starts with `*`. `years` are those
+    that the expression names; None: all of them.
     """
 
     minutes: tuple[int, ...]
@@ -69,53 +89,10 @@ class CronFields:
     months: tuple[int, ...]
     days: DayRule
     fixed_time: bool
+    years: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    position: int
-    name: str
-    low: int
-    high: int
-    names: Mapping[str, int]
-    cycle: int
-
-
-_MINUTE = _Kind(0, "minute", 0, 59, {}, 60)
-_HOUR = _Kind(1, "hour", 0, 23, {}, 24)
-_MONTH_DAY = _Kind(2, "day of month", 1, 31, {}, 31)
-_MONTH = _Kind(3, "month", 1, 12, {name: i for i, name in enumerate(cron_hints.MONTHS, 1)}, 12)
-_WEEKDAY = _Kind(4, "day of week", 0, 7, {name: i for i, name in enumerate(cron_hints.WEEKDAYS)}, 7)
-
-_ITEM: Final = re.compile(r"(?:(\*)|(\d+|[A-Z]{3})(?:-(\d+|[A-Z]{3}))?)(?:/(\d+))?", re.ASCII)
-_FROM_LAST: Final = re.compile(r"L(?:-(\d{1,2}))?", re.ASCII)
-_NEAREST: Final = re.compile(r"(\d{1,2}|L)W", re.ASCII)
 _NTH: Final = re.compile(r"(\d|[A-Z]{3})(?:L|#(\d+))", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One entry of a field's list, and all that an error about it needs."""
-
-    text: str
-    at: int
-    kind: _Kind
-    expression: str
-    fields: tuple[str, ...]
-
-    def refuse(self, what: str, meant: str | None = None) -> NoReturn:
-        where = f"`{self.expression}`: {self.kind.name} `{self.text}` (character {self.at + 1}) {what}"
-        raise Invalid("cron", f"{where}; {meant}" if meant else where)
-
-    def value(self, text: str) -> int:
-        """The number that `text`, a number or a name, stands for."""
-        number = int(text) if text.isdigit() else self.kind.names.get(text)
-        if number is None:
-            self.refuse("is not known here", cron_hints.word(self.text, self.kind.name))
-        if not self.kind.low <= number <= self.kind.high:
-            meant = cron_hints.out_of_range(number, self.kind.position, self.fields)
-            self.refuse(f"is not in {self.kind.low}–{self.kind.high}", meant)
-        return number
 
 
 def normalise(text: object) -> str:
@@ -139,16 +116,21 @@ def normalise(text: object) -> str:
 
 def expand(text: str) -> CronFields:
     """The numbers that `text` stands for; `Invalid("cron", …)` says which character is wrong and what was meant."""
-    expression = normalise(text)
-    fields = tuple(_five_fields(expression).split(" "))
-    minutes, hours, months = (_numbers(_items(expression, fields, kind)) for kind in (_MINUTE, _HOUR, _MONTH))
+    shown = normalise(text)
+    fields = tuple(_five_fields(shown).split(" "))
+    expression = Expression(shown, fields)
     return CronFields(
-        minutes=minutes,
-        hours=hours,
-        months=months,
-        days=_day_rule(expression, fields),
-        fixed_time=not (fields[0].startswith("*") or fields[1].startswith("*")),
+        minutes=expression.numbers(MINUTE),
+        hours=expression.numbers(HOUR),
+        months=expression.numbers(MONTH),
+        days=_day_rule(shown, fields),
+        fixed_time=is_fixed_time(fields),
     )
+
+
+def is_fixed_time(fields: Sequence[str]) -> bool:
+    """Debian's distinction: neither the minute's nor the hour's text starts with `*`."""
+    return not (fields[0].startswith("*") or fields[1].startswith("*"))
 
 
 def _five_fields(expression: str) -> str:
@@ -168,80 +150,18 @@ def _five_fields(expression: str) -> str:
     return expression
 
 
-def _items(expression: str, fields: tuple[str, ...], kind: _Kind) -> Iterator[_Item]:
-    at = sum(len(field) + 1 for field in fields[: kind.position])
-    for text in fields[kind.position].split(","):
-        item = _Item(text, at, kind, expression, fields)
-        if not text:
-            item.refuse("is empty: a list has a value before and after each comma")
-        yield item
-        at += len(text) + 1
-
-
-def _numbers(items: Iterator[_Item]) -> tuple[int, ...]:
-    return tuple(sorted({number for item in items for number in _range(item)}))
-
-
-def _range(item: _Item) -> set[int]:
-    """All numbers of `*`, `*/n`, `a`, `a-b`, `a-b/n` or `a/n` (from a to the field's end)."""
-    match = _ITEM.fullmatch(item.text.upper())
-    if match is None:
-        _refuse_shape(item)
-    star, first_text, last_text, step_text = match.groups()
-    kind = item.kind
-    step = int(step_text) if step_text else 1
-    if step == 0:
-        item.refuse("has a step of 0; a step is a whole number from 1")
-    if star:
-        return set(range(kind.low, kind.low + kind.cycle, step))
-    first = item.value(first_text)
-    last = item.value(last_text) if last_text else first
-    if step_text and not last_text:
-        if kind is _WEEKDAY:
-            item.refuse("is read in three ways by as many libraries", "write the range out, such as `1-5/2`")
-        last = kind.high
-    return _span(kind, first, last, step)
-
-
-def _span(kind: _Kind, first: int, last: int, step: int) -> set[int]:
-    if kind is _WEEKDAY and first == 7:  # Sunday opens the range, so 7 is not its end too
-        first, last = 0, last % 7
-    if last < first:
-        last += kind.cycle
-    return {kind.low + (number - kind.low) % kind.cycle for number in range(first, last + 1, step)}
-
-
-def _refuse_shape(item: _Item) -> NoReturn:
-    text = item.text
-    if "?" in text:
-        item.refuse("has a `?`, which only stands for a whole day of month or day of week", "write `*`")
-    if re.fullmatch(r"[^/]*/(-.*|\d+[.,]\d*|)", text):
-        item.refuse("has no step that can be used; a step is a whole number from 1")
-    if text.startswith(("-", "+")) or text.endswith("-"):
-        item.refuse("is no range: a range has a number before and after its `-`")
-    if text.count("-") > 1:
-        item.refuse("has more than one `-`; a range has two ends")
-    if re.search(r"[A-Za-z]", text):
-        item.refuse("is not known here", cron_hints.word(text, item.kind.name))
-    item.refuse("is not a number, a range `a-b`, a step `*/n` or `*`")
-
-
-def _day_rule(expression: str, fields: tuple[str, ...]) -> DayRule:
+def _day_rule(shown: str, fields: tuple[str, ...]) -> DayRule:
     month_text, weekday_text = ("*" if text == "?" else text for text in (fields[2], fields[4]))
-    fields = (*fields[:2], month_text, fields[3], weekday_text)
-    month_days: set[int] = set()
-    from_last: set[int] = set()
-    nearest: set[int] = set()
-    for item in _items(expression, fields, _MONTH_DAY):
-        _month_day(item, month_days, from_last, nearest)
+    expression = Expression(shown, (*fields[:2], month_text, fields[3], weekday_text))
+    in_month = month_days(expression)
     weekdays: set[int] = set()
     nth: set[tuple[int, int]] = set()
-    for item in _items(expression, fields, _WEEKDAY):
+    for item in expression.items(WEEKDAY):
         _weekday(item, weekdays, nth)
     return DayRule(
-        month_days=tuple(sorted(month_days)),
-        from_last=tuple(sorted(from_last)),
-        nearest=tuple(sorted(nearest)),
+        month_days=in_month.plain,
+        from_last=in_month.from_last,
+        nearest=in_month.nearest,
         weekdays=tuple(sorted(weekdays)),
         nth=tuple(sorted(nth)),
         # Debian's cron looks at the first character alone, so `*/2` counts as a star.
@@ -249,27 +169,12 @@ def _day_rule(expression: str, fields: tuple[str, ...]) -> DayRule:
     )
 
 
-def _month_day(item: _Item, month_days: set[int], from_last: set[int], nearest: set[int]) -> None:
-    upper = item.text.upper()
-    if match := _FROM_LAST.fullmatch(upper):
-        days_before = int(match[1]) if match[1] else 0
-        if match[1] and not 1 <= days_before <= 30:
-            item.refuse("is not in `L-1` to `L-30`", "the last day itself is `L`")
-        from_last.add(days_before)
-    elif match := _NEAREST.fullmatch(upper):
-        nearest.add(LAST if match[1] == "L" else item.value(match[1]))
-    else:
-        month_days |= _range(item)
-
-
-def _weekday(item: _Item, weekdays: set[int], nth: set[tuple[int, int]]) -> None:
+def _weekday(item: Item, weekdays: set[int], nth: set[tuple[int, int]]) -> None:
     match = _NTH.fullmatch(item.text.upper())
     if match is None:
         if "#" in item.text:
-            item.refuse("is not known here", "one day and a number 1 to 5: `MON#2` is the second Monday of the month")
-        weekdays |= _range(item)
+            item.refuse("is not known here", cron_hints.after_hash(item.text))
+        weekdays |= item.numbers()
         return
-    number = int(match[2]) if match[2] else LAST
-    if match[2] and not 1 <= number <= 5:
-        item.refuse("is not known here", "a month has a first to a fifth of each weekday: `#1` to `#5`")
+    number = nth_number(item, match[2]) if match[2] else LAST
     nth.add((item.value(match[1]) % 7, number))

@@ -12,6 +12,7 @@ MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", 
 WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 FIELDS: Final = "minute, hour, day of month, month, day of week"
 
+COMMENT: Final = "a comment is the schedule's `description`, not part of the expression"
 _DASHES: Final = "‐‑‒–—―−"
 _STARS: Final = "∗⁎✱"
 _INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -32,17 +33,14 @@ def in_ascii(text: str) -> str | None:
 
 
 def not_a_cron(text: str) -> str | None:
-    """For text that belongs into another field of the trigger, or to another scheduler altogether."""
+    """For text that belongs into another field of the schedule, or to another dialect altogether."""
     if re.match(r"(CRON_)?TZ=", text, re.IGNORECASE):
         return "the zone is a field of its own: `timezone`"
+    if re.search(r"^#| #(?!\d+$)", text):
+        return COMMENT
     aws = re.match(r"(cron|rate|at)\s*\(", text, re.IGNORECASE)
     if aws:
-        other = {
-            "cron": "five fields",
-            "rate": 'an interval trigger, {"every": "5m"},',
-            "at": 'a one-shot trigger, {"at": …},',
-        }
-        return f"`{aws[1].lower()}(…)` is the dialect of AWS EventBridge; write {other[aws[1].lower()]} here"
+        return f'`{aws[1].lower()}(…)` is the dialect of AWS EventBridge: leave `dialect` out, or make it "aws"'
     return None
 
 
@@ -62,18 +60,71 @@ def field_count(fields: Sequence[str]) -> str | None:
         return "a list has no blanks: `1,2`"
     if len(fields) < 5:
         return None
+    if fields[5].startswith("#"):
+        return COMMENT
     if re.search(r"[/\\.=]?[a-z_]{4,}|^/|\\", fields[5]):
         return "the command is the schedule's target, not part of the expression"
     if len(fields) in (6, 7) and _is_year(fields[-1], fields):
-        return f"a year field is the dialect of AWS and Quartz: did you mean `{' '.join(fields[-6:-1])}`?"
+        return _with_year(fields)
     if not all(re.fullmatch(r"[\w*/,?#-]+", field, re.ASCII) for field in fields):
         return None
     seconds = re.fullmatch(r"\*/(\d{1,2})", fields[0])
     if seconds and set(fields[1:]) <= {"*", "?"}:
         return f'did you mean the interval trigger {{"every": "{int(seconds[1])}s"}}?'
     if fields[0] in ("0", "00"):
-        return f"seconds are no field here: did you mean `{' '.join(fields[1:6])}`?"
+        return f"seconds are no field here: did you mean `{' '.join(_in_five(fields[1:6]))}`?"
     return 'seconds and years are no fields here; every ten seconds is an interval trigger, {"every": "10s"}'
+
+
+def _with_year(fields: Sequence[str]) -> str:
+    """For six or seven fields that end with a year: AWS's, or Quartz's with its seconds."""
+    five = " ".join(_in_five(fields[-6:-1]))
+    if (fields[-4] == "?") == (fields[-2] == "?"):
+        return f"a year field is the dialect of AWS and Quartz: did you mean `{five}`?"
+    return f"a year field is the dialect of AWS: write `cron({' '.join(fields[-6:])})`; or did you mean `{five}`?"
+
+
+def _in_five(fields: Sequence[str]) -> list[str]:
+    """The same five fields for crontab's reader. Who writes a `?` counts days of the week from 1 = SUN."""
+    return [*fields[:4], _named(fields[4], 1) if "?" in fields[2] else fields[4]]
+
+
+def _named(weekday: str, sunday: int) -> str:
+    """A day-of-week field with names for its numbers, the first of which is `sunday`; a step or `#` keeps its own."""
+    return re.sub(r"(?<![#/\d])[0-7](?!\d)", lambda found: WEEKDAYS[(int(found[0]) - sunday) % 7], weekday)
+
+
+def aws_field_count(fields: Sequence[str]) -> str | None:
+    """For an expression of the AWS dialect that does not have six fields."""
+    if any(field.startswith("#") for field in fields):
+        return COMMENT
+    if len(fields) == 5:
+        return f"did you mean `cron({' '.join(_in_six(fields))})`?"
+    if len(fields) == 7 and fields[0] in ("0", "00"):
+        return f"seconds are no field here: did you mean `cron({' '.join(fields[1:])})`?"
+    return None
+
+
+def _in_six(fields: Sequence[str]) -> list[str]:
+    """Crontab's five fields in the AWS dialect, as far as that can say them."""
+    minute, hour, month_day, month, weekday = fields
+    if "?" in (month_day, weekday):
+        return [*fields, "*"]
+    if weekday == "*":
+        return [minute, hour, month_day, month, "?", "*"]
+    return [minute, hour, "?", month, _named(weekday, 0), "*"]
+
+
+def aws_day_fields(fields: Sequence[str]) -> str:
+    """For six fields of which not exactly one day field is `?`."""
+    month_day, weekday = fields[2], fields[4]
+    if month_day == "?":
+        return f"did you mean `{' '.join([*fields[:2], '*', *fields[3:]])}`?"
+    if weekday == "*":
+        return f"did you mean `{' '.join([*fields[:4], '?', fields[5]])}`?"
+    if month_day == "*":
+        return f"did you mean `{' '.join([*fields[:2], '?', *fields[3:]])}`?"
+    return "days of the month or days of the week are two schedules there"
 
 
 def _is_year(last: str, fields: Sequence[str]) -> bool:
@@ -109,8 +160,17 @@ def word(text: str, field: str) -> str | None:
     return None
 
 
-def out_of_range(value: int, position: int, fields: Sequence[str]) -> str | None:
-    """For a number too large or too small for the field at `position` (0 = minute)."""
+def after_hash(text: str) -> str:
+    """For a day of week with a `#` that is no number of one."""
+    if re.search(r"#\D", text) and not re.search(r"#[A-Za-z]{3}$", text):
+        return COMMENT
+    return "one day and a number 1 to 5: `MON#2` is the second Monday of the month"
+
+
+def out_of_range(value: int, position: int, fields: Sequence[str], low: int = 0) -> str | None:
+    """For a number too large or too small for the field at `position` (0 = minute), which begins at `low`."""
+    if position == 4 and value == 0 < low:
+        return "the week begins with SUN, which is 1 in this dialect"
     if position == 0 and value == 60:
         return "the full hour is minute 0"
     if position == 1 and value == 24:

@@ -7,9 +7,12 @@ times are whole seconds.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
-from cronfleet.domain import cron, cron_grammar, zones
+from cronfleet.domain import aws_dialect, cron, zones
+from cronfleet.domain.aws_dialect import At, Rate
+from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, MINUTE, SECOND, Instant, floor_second, to_text
 from cronfleet.domain.time_text import (
@@ -25,14 +28,26 @@ from cronfleet.domain.time_text import (
 
 @dataclass(frozen=True, slots=True)
 class CronTrigger:
-    """Fires when the clock in `timezone` (an IANA name) shows a time that `expression` names."""
+    """Fires when the clock in `timezone` (an IANA name) shows a time that `expression` names.
+
+    `gap` and `overlap` are what its owner chose for changes of the clock; None: the default of the dialect.
+    """
 
     expression: str
     timezone: str
+    gap: Gap | None = None
+    overlap: Repeat | None = None
+    dialect: Dialect = Dialect.CRON
 
     def next_after(self, instant: Instant) -> Instant | None:
         """The first nominal time strictly later; raises `Invalid` if the expression or the zone is none."""
-        found = cron.next_fire(cron.parse(self.expression), zones.load(self.timezone), instant // SECOND)
+        found = cron.next_fire(
+            cron.parse(self.expression, self.dialect),
+            zones.load(self.timezone),
+            instant // SECOND,
+            self.gap or DEFAULT_GAP[self.dialect],
+            self.overlap or DEFAULT_REPEAT,
+        )
         if found is None:
             return None
         if found * SECOND <= instant:  # would be our own error: better a parked schedule than a loop without end
@@ -40,6 +55,16 @@ class CronTrigger:
                 "cron", f"`{self.expression}` gave {to_text(found * SECOND)}, not later than {to_text(instant)}"
             )
         return found * SECOND
+
+    @property
+    def gap_policy(self) -> Gap:
+        """What becomes of a fixed time that the clock skips."""
+        return self.gap or DEFAULT_GAP[self.dialect]
+
+    @property
+    def repeat_policy(self) -> Repeat:
+        """Which pass counts of a fixed time that the clock shows twice."""
+        return self.overlap or DEFAULT_REPEAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +96,22 @@ class OneShotTrigger:
 
 Trigger: TypeAlias = CronTrigger | IntervalTrigger | OneShotTrigger
 
+_Choice = TypeVar("_Choice", Gap, Repeat)
+
+DEFAULT_GAP: Final[Mapping[Dialect, Gap]] = {Dialect.CRON: Gap.AFTER, Dialect.AWS: Gap.SKIP}
+DEFAULT_REPEAT: Final = Repeat.FIRST
+
 UNCOMPUTABLE: Final = (Invalid, ValueError, ArithmeticError)
 """What a trigger raises that no longer computes: its zone has left the package, or the product is at fault."""
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "cron": ("cron", "timezone"),
+    "cron": ("cron", "timezone", "gap", "overlap", "dialect"),
     "every": ("every", "anchor"),
     "at": ("at", "timezone"),
+    "rate(…)": ("cron", "timezone", "anchor", "dialect"),
+    "at(…)": ("cron", "timezone", "dialect"),
 }
+"""The fields of a trigger by its kind; the last two stand under `cron`."""
 
 
 def fires(trigger: Trigger, after: Instant, until: Instant | None = None) -> Iterator[Instant]:
@@ -113,35 +146,95 @@ def _latest(trigger: Trigger, after: Instant, until: Instant, limit: int) -> lis
 
 
 def parse_trigger(fields: Mapping[str, object], now: Instant, timezone: str | None = None) -> Trigger:
-    """Reads the API's form: `{"cron", "timezone"}`, `{"every"[, "anchor"]}` or `{"at"[, "timezone"]}`.
+    """Reads the API's form: `{"cron", "timezone"[, "gap"][, "overlap"][, "dialect"]}`, `{"every"[, "anchor"]}` or
+    `{"at"[, "timezone"]}`; `rate(…)` and `at(…)` under `cron` are the other two.
 
-    `timezone` is what counts where the fields name none. `Invalid` names the field: `cron`, `timezone`, `every`,
-    `anchor`, `at`, an unknown one, or none where the kind is not clear.
+    `timezone` is what counts where the fields name none. `Invalid` names the field (an unknown one too), or none where
+    the kind is not clear. A cron that names no time after `now` is refused.
     """
-    kinds = [kind for kind in _KINDS if kind in fields]
+    plain = plain_form(fields)
+    zone_name = plain.get("timezone", timezone)
+    if "cron" in plain:
+        return _cron(plain, zone_name, now)
+    try:
+        if "every" in plain:
+            return _interval(plain["every"], plain.get("anchor"), now)
+        return _one_shot(plain["at"], zone_name, now)
+    except Invalid as error:
+        if error.field in ("every", "at") and "cron" in fields:
+            raise Invalid("cron", error.reason) from error
+        raise
+
+
+def plain_form(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """`fields`, whose names are judged, with `rate(…)` and `at(…)` said as the interval and the one-shot they are."""
+    kinds = [kind for kind in ("cron", "every", "at") if kind in fields]
     if len(kinds) != 1:
         found = f"not {' and '.join(kinds)} together" if kinds else "not none of them"
         raise Invalid("", f"a trigger has exactly one of cron, every and at, {found}")
-    kind = kinds[0]
+    meant = aws_dialect.read(fields["cron"]) if kinds == ["cron"] else ""
+    match meant:
+        case Rate(every):
+            _check_names(fields, "rate(…)")
+            return {"every": every} | {name: fields[name] for name in ("anchor",) if name in fields}
+        case At(moment):
+            _check_names(fields, "at(…)")
+            return {"at": moment} | {name: fields[name] for name in ("timezone",) if name in fields}
+    _check_names(fields, kinds[0])
+    return {**fields, "cron": meant} if meant else fields
+
+
+def _check_names(fields: Mapping[str, object], kind: str) -> None:
     for name in fields:
         if name not in _KINDS[kind]:
-            raise Invalid(str(name), f"is no field of a trigger with `{kind}`; it has {' and '.join(_KINDS[kind])}")
-    zone_name = fields.get("timezone", timezone)
-    if kind == "cron":
-        return _cron(fields["cron"], zone_name)
-    if kind == "every":
-        return _interval(fields["every"], fields.get("anchor"), now)
-    return _one_shot(fields["at"], zone_name, now)
+            raise Invalid(str(name), f"is no field of a trigger with `{kind}`; it has {', '.join(_KINDS[kind])}")
+    if "(" in kind:
+        _dialect(fields.get("dialect"), str(fields["cron"]))
 
 
-def _cron(expression: object, timezone: object) -> CronTrigger:
-    normal = cron_grammar.normalise(expression)
-    cron.parse(normal)
+def _cron(fields: Mapping[str, object], timezone: object, now: Instant) -> CronTrigger:
+    expression = str(fields["cron"])
+    dialect = _dialect(fields.get("dialect"), expression)
+    cron.parse(expression, dialect)
     if timezone is None:
         raise Invalid(
             "timezone", "is missing; write the IANA name the expression is meant in, such as Asia/Kolkata or UTC"
         )
-    return CronTrigger(normal, _zone_name(timezone))
+    gap, overlap = _choice(fields, "gap", Gap), _choice(fields, "overlap", Repeat)
+    trigger = CronTrigger(
+        expression,
+        _zone_name(timezone),
+        # What is the default anyway is left out: saying it changes nothing about when the schedule fires.
+        gap=None if gap is DEFAULT_GAP[dialect] else gap,
+        overlap=None if overlap is DEFAULT_REPEAT else overlap,
+        dialect=dialect,
+    )
+    _check_fires(trigger, now)
+    return trigger
+
+
+def _check_fires(trigger: CronTrigger, now: Instant) -> None:
+    """Refuses what names no time after `now`: its years are over, or the clock skips each of its times."""
+    if trigger.next_after(now) is None:
+        raise Invalid("cron", f"`{trigger.expression}` names no time in {trigger.timezone} after {to_text(now)}")
+
+
+def _dialect(asked: object, expression: str) -> Dialect:
+    if asked is None:
+        return Dialect.AWS if aws_dialect.is_wrapped(expression) else Dialect.CRON
+    if asked not in tuple(Dialect):
+        raise Invalid("dialect", f"{asked!r:.40} is none; write aws, or leave it out for crontab's five fields")
+    return Dialect(str(asked))
+
+
+def _choice(fields: Mapping[str, object], name: str, choices: type[_Choice]) -> _Choice | None:
+    asked = fields.get(name)
+    if asked is None:
+        return None
+    if asked not in tuple(choices):
+        known = ", ".join(choices)
+        raise Invalid(name, f"{asked!r:.40} is not known; for a changed clock it is one of {known}")
+    return choices(str(asked))
 
 
 def _interval(every: object, anchor: object, now: Instant) -> IntervalTrigger:
@@ -182,7 +275,7 @@ def describe(trigger: Trigger) -> dict[str, object]:
     """The API's form, as `parse_trigger` reads it."""
     match trigger:
         case CronTrigger(expression, timezone):
-            return {"cron": expression, "timezone": timezone}
+            return {"cron": expression, "timezone": timezone, **_chosen(trigger, ("gap", "overlap", "dialect"))}
         case IntervalTrigger(every_seconds, anchor_at):
             return {"every": interval_text(every_seconds), "anchor": to_text(anchor_at)}
         case OneShotTrigger(_, text, None):
@@ -191,13 +284,21 @@ def describe(trigger: Trigger) -> dict[str, object]:
             return {"at": text, "timezone": zone_name}
 
 
+def _chosen(trigger: CronTrigger, names: tuple[str, str, str]) -> dict[str, str]:
+    """What is not the default, under these names; a wrapped `cron(…)` says its dialect itself."""
+    dialect = None if aws_dialect.is_wrapped(trigger.expression) else trigger.dialect
+    chosen = (trigger.gap, trigger.overlap, None if dialect is Dialect.CRON else dialect)
+    return {name: value.value for name, value in zip(names, chosen, strict=True) if value is not None}
+
+
 def to_record(trigger: Trigger) -> dict[str, str | int]:
     """The form kept in the job store: `c` expression, `i` interval in seconds, `o` one instant; `z` zone, `a` anchor,
-    `t` text. Short keys, because every claim pays for the size of its item; instants are epoch seconds.
+    `t` text, `g` gap, `r` overlap, `d` dialect. Short keys, because every claim pays for the size of its item; instants
+    are epoch seconds.
     """
     match trigger:
         case CronTrigger(expression, timezone):
-            return {"c": expression, "z": timezone}
+            return {"c": expression, "z": timezone, **_chosen(trigger, ("g", "r", "d"))}
         case IntervalTrigger(every_seconds, anchor_at):
             return {"i": every_seconds, "a": anchor_at // SECOND}
         case OneShotTrigger(at, text, None):
@@ -211,9 +312,10 @@ def from_record(record: Mapping[str, object]) -> Trigger:
     such a schedule is parked.
     """
     if "c" in record:
-        expression = _text(record, "c", "cron")
-        cron.parse(expression)
-        return CronTrigger(expression, _zone_name(_text(record, "z", "timezone")))
+        trigger = unchecked_cron(record)
+        cron.parse(trigger.expression, trigger.dialect)
+        zones.load(trigger.timezone)
+        return trigger
     if "i" in record:
         every_seconds = _whole(record, "i", "every")
         if not SHORTEST_INTERVAL_SECONDS <= every_seconds <= LONGEST_INTERVAL_SECONDS:
@@ -223,6 +325,19 @@ def from_record(record: Mapping[str, object]) -> Trigger:
         zone_name = _zone_name(record["z"]) if "z" in record else None
         return OneShotTrigger(_instant(record, "o", "at"), _text(record, "t", "at"), zone_name)
     raise Invalid("", "the stored trigger is of no known kind")
+
+
+def unchecked_cron(record: Mapping[str, object]) -> CronTrigger:
+    """The cron trigger in `record`, whether or not its expression and zone still mean something."""
+    expression = _text(record, "c", "cron")
+    fields = {"gap": record.get("g"), "overlap": record.get("r")}
+    return CronTrigger(
+        expression,
+        _text(record, "z", "timezone"),
+        _choice(fields, "gap", Gap),
+        _choice(fields, "overlap", Repeat),
+        _dialect(record.get("d"), expression),
+    )
 
 
 def _text(record: Mapping[str, object], key: str, field: str) -> str:

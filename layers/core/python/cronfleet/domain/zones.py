@@ -49,13 +49,16 @@ class Segment:
 
     `reached` is the latest wall second that the clock had come to before `start`. Where nothing changed it equals
     `start + offset`. Is it less, then the wall seconds `[reached, start + offset)` were skipped (a gap); is it more,
-    then `[start + offset, reached)` are shown for the second time (an overlap).
+    then `[start + offset, reached)` are shown for the second time (an overlap). `returns` is the same seen from the
+    other end: the earliest wall second that the clock will show from `end` on; what the segment shows from there on is
+    shown again.
     """
 
     start: int
     end: int
     offset: int
     reached: int
+    returns: int
 
 
 class Zone:
@@ -95,6 +98,16 @@ class Zone:
             second = segment.end
         return None
 
+    def instants(self, wall: int) -> tuple[int, ...]:
+        """The UTC seconds at which the clock shows `wall`, in order: none in a gap, two in an overlap."""
+        found: list[int] = []
+        second = wall - LOOK_BACK_SECONDS
+        while second <= wall + LOOK_BACK_SECONDS and (segment := self.segment_at(second)) is not None:
+            if second <= wall - segment.offset < segment.end:
+                found.append(wall - segment.offset)
+            second = segment.end
+        return tuple(found)
+
     def _keep(self, block: int) -> tuple[Segment, ...]:
         if len(self._blocks) >= BLOCKS_KEPT:
             self._blocks.clear()
@@ -104,18 +117,21 @@ class Zone:
     def _segments(self, block: int) -> tuple[Segment, ...]:
         start = block * BLOCK_SECONDS
         end = min(start + BLOCK_SECONDS, LATEST_SECOND + 1)
-        # A change shortly before the block still decides what its first hours repeat.
-        bounds = [start - LOOK_BACK_SECONDS, *self._changes(start - LOOK_BACK_SECONDS, end), end]
+        # A change shortly before the block still decides what its first hours repeat, and one shortly after it whether
+        # its last hours are repeated.
+        since, until = start - LOOK_BACK_SECONDS, end + LOOK_BACK_SECONDS
+        bounds = [since, *self._changes(since, until), until]
+        offsets = [self._offset_at(bound) for bound in bounds[:-1]]
+        stretches = list(zip(pairwise(bounds), offsets, strict=True))
+        returns = [first + offset for (first, _), offset in stretches[1:]] + [bounds[-1] + offsets[-1]]
         segments: list[Segment] = []
-        reached = bounds[0] + self._offset_at(bounds[0])
-        for since, until in pairwise(bounds):
-            offset = self._offset_at(since)
-            if until > start:
-                first = max(since, start)
-                segments.append(
-                    Segment(first, until, offset, reached if first == since else max(reached, first + offset))
-                )
-            reached = max(reached, until + offset)
+        reached = bounds[0] + offsets[0]
+        for ((first, last), offset), again in zip(stretches, returns, strict=True):
+            begin, stop = max(first, start), min(last, end)
+            if begin < stop:
+                seen = reached if begin == first else max(reached, begin + offset)
+                segments.append(Segment(begin, stop, offset, seen, min(again, stop + offset)))
+            reached = max(reached, last + offset)
         return tuple(segments)
 
     def _changes(self, since: int, until: int) -> list[int]:

@@ -15,7 +15,7 @@ from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
-from cronfleet.domain.trigger import CronTrigger, Trigger
+from cronfleet.domain.trigger import Trigger
 
 RETIRED_LIFE: Final = 20 * DAY
 """How long a retired timer is kept, so that a batch can still recognise its own claim: as long as batches are."""
@@ -115,7 +115,7 @@ def trigger_of(stored: Mapping[str, Any]) -> Trigger:
         # An expression or zone that is none any more (zones leave the package): the timer is still shown and edited,
         # and whoever asks the trigger for its next fire is told what is wrong, and parks it.
         if isinstance(stored.get("c"), str) and isinstance(stored.get("z"), str):
-            return CronTrigger(stored["c"], stored["z"])
+            return triggers.unchecked_cron(stored)
         raise
 
 
