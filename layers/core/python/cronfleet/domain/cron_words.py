@@ -12,7 +12,8 @@ from itertools import pairwise
 from typing import Final
 
 from cronfleet.domain import cron_grammar, zones
-from cronfleet.domain.cron_grammar import LAST, CronFields, DayRule
+from cronfleet.domain.cron_grammar import CronFields, DayRule
+from cronfleet.domain.cron_items import LAST
 from cronfleet.domain.instant import SECOND, Instant, to_datetime, to_text
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
 

@@ -6,7 +6,8 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain.cron import days_of_shape
-from cronfleet.domain.cron_grammar import LAST, CronFields, DayRule
+from cronfleet.domain.cron_grammar import CronFields, DayRule
+from cronfleet.domain.cron_items import LAST
 from cronfleet.domain.cron_words import (
     MONTHS,
     listed,
