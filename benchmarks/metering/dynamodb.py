@@ -104,6 +104,13 @@ class _Sorted:
         before = len(entries) if start is None else bisect_left(entries, self.place(start)[1])
         return (key for _, key in reversed(entries[:before]))
 
+    def walk_all(self, start: Item | None) -> Iterator[ItemKey]:
+        """Keys of all partitions, one partition after the other, after the place of `start`."""
+        first = "" if start is None else start[self._partition]["S"]
+        for partition in sorted(self._entries):
+            if partition >= first:
+                yield from self.walk(partition, start if partition == first else None, forward=True)
+
 
 class _Stored:
     """One table: its items, and the order of them in the table and in each index."""
@@ -221,6 +228,26 @@ class MeteredDynamoDB:
         self._charge("BatchGetItem", name, reads=sum(each))
         return {"Responses": {name: [dict(item) for item in items if item is not None]}}
 
+    def scan(
+        self,
+        *,
+        TableName: str,  # noqa: N803 - the client's names
+        IndexName: str,  # noqa: N803 - the client's names
+        Limit: int,  # noqa: N803 - the client's names
+        ExclusiveStartKey: Item | None = None,  # noqa: N803 - the client's names
+    ) -> dict[str, Any]:
+        table = self._tables[TableName]
+        index, order = table.order(IndexName)
+        if index is None:
+            raise ValueError("the job store scans indexes only")
+        keys = list(islice(order.walk_all(ExclusiveStartKey), Limit + 1))
+        found = [charges.projected(index, table.items[key]) for key in keys[:Limit]]
+        self._charge("Scan", TableName, reads=charges.read_units(found, consistent=False))
+        answer: dict[str, Any] = {"Items": [dict(item) for item in found]}
+        if len(keys) <= Limit:
+            return answer
+        return answer | {"LastEvaluatedKey": _place_of(table.items[keys[Limit - 1]], index)}
+
     def query(
         self,
         *,
@@ -275,6 +302,8 @@ def _outcome(kind: str, action: Mapping[str, Any], before: Item | None) -> Item 
             return item
         case "ConditionCheck":
             return before
+        case "Delete":
+            return None
     raise ValueError(f"{kind}: no transaction of the job store holds such an action")
 
 

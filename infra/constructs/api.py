@@ -28,3 +28,5 @@ class Api(Function):
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + APPEND)
+        # What a calendar's new version starts, and how far the jobs are.
+        job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)

@@ -14,6 +14,7 @@ READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # A transaction is authorised by the actions it consists of.
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 APPEND: Final = ("dynamodb:PutItem",)
+DELETE: Final = ("dynamodb:DeleteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
 
 
@@ -33,13 +34,19 @@ class JobStore(Construct):
     ) -> None:
         """Let `role` do `actions` on `table`, and query only the `indexes` named."""
         arn = self._tables[table.name].table_arn
-        role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn]))
+        if actions:
+            role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn]))
         foreign = [index.name for index in indexes if index not in table.indexes]
         if foreign:
             raise ValueError(f"{', '.join(foreign)}: no index of the table {table.name}")
         queried = [f"{arn}/index/{index.name}" for index in indexes]
         if queried:
             role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=queried))
+
+    def grant_walk(self, role: iam.Role, table: schema.Table, index: schema.Index) -> None:
+        """Let `role` go through the whole of `index`."""
+        arn = f"{self._tables[table.name].table_arn}/index/{index.name}"
+        role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Scan"], resources=[arn]))
 
     def _table(self, table: schema.Table, config: Config) -> dynamodb.TableV2:
         return dynamodb.TableV2(

@@ -112,7 +112,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         ("authorizer", LOGS | {"dynamodb:GetItem"}),
         ("api", LOGS | READS | WRITES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
-        ("sweeper", LOGS | READS | WRITES | {"sqs:SendMessage"}),
+        ("sweeper", LOGS | READS | WRITES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),
         *(
             (
                 worker,

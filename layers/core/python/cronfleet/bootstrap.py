@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.health import Health
     from cronfleet.services.ledger import Ledger
+    from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.sweeper import Sweeper
@@ -104,6 +105,16 @@ def sweeper(settings: Settings) -> "Sweeper":
         clock=SystemClock(),
         telemetry=watch,
         shards=settings.shards,
+        retimings=retimings(settings),
+    )
+
+
+def retimings(settings: Settings) -> "Retimings":
+    """Looks at schedules again after a change of the zone data or of a calendar."""
+    from cronfleet.services.retiming import Retimings
+
+    return Retimings(
+        store=_store(settings), clock=SystemClock(), ids=SystemIds(), telemetry=telemetry("sweeper"), steps={}
     )
 
 

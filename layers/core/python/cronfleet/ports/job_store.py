@@ -16,9 +16,11 @@ from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem,
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
+from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.zone_release import ZoneRelease
 
 Item = TypeVar("Item")
 
@@ -42,6 +44,10 @@ class Page(Generic[Item]):
 
     items: Sequence[Item]
     cursor: str | None = None
+
+
+ScheduleKey: TypeAlias = tuple[str, str]
+"""Tenant and schedule id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,20 @@ class InsertIdempotency:
     record: IdempotencyRecord
 
 
+@dataclass(frozen=True, slots=True)
+class InsertRetiming:
+    """Put an open job where none of its id is open."""
+
+    job: Retiming
+
+
+@dataclass(frozen=True, slots=True)
+class PutZoneRelease:
+    """Replace the installation's zone release, on the condition that its `rev` is still `release.rev - 1` (0: none)."""
+
+    release: ZoneRelease
+
+
 Write: TypeAlias = (
     CreateTimer
     | UpdateTimer
@@ -142,6 +162,8 @@ Write: TypeAlias = (
     | InsertRunTimer
     | InsertAudit
     | InsertIdempotency
+    | InsertRetiming
+    | PutZoneRelease
 )
 
 
@@ -316,5 +338,36 @@ class ShardStore(TimedStore, Protocol):
         ...
 
 
-class JobStore(ScheduleStore, RunStore, ShardStore, Protocol):
+class RetimingStore(Protocol):
+    """Jobs that look at schedules again, the zone release in force, and the way through all schedules."""
+
+    def open_retimings(self, limit: int) -> Sequence[Retiming]:
+        """Jobs that are not finished, read strongly, by their ids."""
+        ...
+
+    def finished_retimings(self, limit: int) -> Sequence[Retiming]:
+        """The newest finished jobs, read eventually, newest end first."""
+        ...
+
+    def put_retiming(self, job: Retiming) -> bool:
+        """Replace an open job if its `rev` is still `job.rev - 1`; False when another was faster, or finished it."""
+        ...
+
+    def get_zone_release(self) -> ZoneRelease | None:
+        """The installation's zone release, read strongly; `None` before the first sweep."""
+        ...
+
+    def list_everywhere(self, cursor: str | None, limit: int) -> Page[ScheduleKey]:
+        """Schedules of all tenants, tombstones left out, in the store's own order, which does not change.
+
+        A page may be short, or empty, and still have a cursor. A hint, as every index is.
+        """
+        ...
+
+    def get_timers(self, keys: Sequence[ScheduleKey]) -> Mapping[ScheduleKey, Timer | Unreadable]:
+        """Timers by batch reads, eventually consistent; absent ones are left out."""
+        ...
+
+
+class JobStore(ScheduleStore, RunStore, ShardStore, RetimingStore, Protocol):
     """All of it."""

@@ -5,7 +5,16 @@ from typing import Any
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
-from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRun, ReplaceRun, UpdateTimer, Write
+from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.job_store import (
+    CreateTimer,
+    InsertAudit,
+    InsertRun,
+    PutZoneRelease,
+    ReplaceRun,
+    UpdateTimer,
+    Write,
+)
 
 
 def proves_commit(write: Write, stored: Any) -> bool:
@@ -25,6 +34,8 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, Run) and stored == run
         case ReplaceRun(run):
             return isinstance(stored, Run) and _holds_end_of(stored, run)
+        case PutZoneRelease(release):
+            return isinstance(stored, ZoneRelease) and stored == release
     return False
 
 

@@ -33,6 +33,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.retiming import Retimings
 from cronfleet.services.true_clock import require_true_clock
 
 QUIET_AFTER: Final = 30 * SECOND
@@ -40,6 +41,9 @@ QUIET_AFTER: Final = 30 * SECOND
 
 MAX_BATCHES_PER_SWEEP: Final = 500
 """Newly closed batches looked at per shard and sweep."""
+
+RETIMING_TIME: Final = 30 * SECOND
+"""What a sweep gives at most to schedules that must be looked at again: after everything else, and before its end."""
 
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 """What is owed nothing more."""
@@ -56,6 +60,9 @@ class SweepReport:
     revived: int = 0
     resent: int = 0
     failed_shards: int = 0
+    retiming_seen: int = 0
+    retimed: int = 0
+    retiming_failed: int = 0
 
 
 @dataclass(slots=True)
@@ -95,7 +102,9 @@ class Sweeper:
         clock: Clock,
         telemetry: Telemetry,
         shards: int,
+        retimings: Retimings | None = None,
     ) -> None:
+        self._retimings = retimings
         self._store = store
         self._run_queue = run_queue
         self._dispatcher = dispatcher
@@ -124,10 +133,22 @@ class Sweeper:
                 self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
         for reading in readings:
             self._settle(reading, report)
+        self._retime(deadline_at, report)
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
         return report
+
+    def _retime(self, deadline_at: Instant, report: SweepReport) -> None:
+        """Carry on what looks at schedules again. Whatever is wrong there costs the other duties nothing."""
+        if self._retimings is None:
+            return
+        try:
+            done = self._retimings.advance(min(deadline_at, self._clock.now() + RETIMING_TIME)).tally
+        except (NoAnswer, RuntimeError) as error:
+            self._telemetry.alarm("retiming_stopped", error=str(error))
+            return
+        report.retiming_seen, report.retimed, report.retiming_failed = done.seen, done.changed, done.failed
 
     def _in_turn(self, now: Instant) -> Iterator[int]:
         """Every shard, beginning at another one each minute: a sweep that is cut short starves none."""

@@ -144,6 +144,12 @@ class Database:
         )
         return answer["Items"], answer.get("LastEvaluatedKey")
 
+    def scan(self, table: Table, index: Index, *, limit: int, start: Item | None) -> tuple[Sequence[Item], Item | None]:
+        """One page of at most `limit` items of a whole index, and the key to go on from while there may be more."""
+        request: dict[str, Any] = {} if start is None else {"ExclusiveStartKey": start}
+        answer = ask(self._client.scan, TableName=self.name(table), IndexName=index.name, Limit=limit, **request)
+        return answer["Items"], answer.get("LastEvaluatedKey")
+
     def batch_get(self, table: Table, keys: Sequence[tuple[str, str]]) -> Iterator[Item]:
         """Items by partition and sort key, eventually consistent, in no order; absent ones are left out."""
         wanted = [{"pk": text(partition), "sk": text(sort)} for partition, sort in dict.fromkeys(keys)]

@@ -6,6 +6,7 @@ import boto3
 from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
@@ -23,7 +24,7 @@ def dynamodb_client() -> "DynamoDBClient":
     return boto3.client("dynamodb", config=CONFIG)
 
 
-class DynamoJobStore(DynamoSchedules, DynamoRuns, DynamoShards):
+class DynamoJobStore(DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
     def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:

@@ -15,6 +15,10 @@ LEASE: Final = "LEASE"
 BOOKS: Final = "BOOKS"
 API_KEY: Final = "KEY"
 TENANT: Final = "TENANT"
+OPEN_RETIMINGS: Final = "OPEN"
+FINISHED_RETIMINGS: Final = "FINISHED"
+ZONE_DATA: Final = "ZONE_DATA"
+RELEASE: Final = "RELEASE"
 
 _RUN_TIMER: Final = "RUN#"
 _BATCH: Final = "B#"
@@ -110,3 +114,8 @@ def tenant(tenant_id: str) -> str:
 def idempotency(tenant_id: str) -> str:
     """The partition of a tenant's idempotency records."""
     return f"IDEMPOTENCY#{tenant_id}"
+
+
+def finished_retiming(finished_at: Instant, job_id: str) -> str:
+    """The sort key of a finished job: by its end."""
+    return f"{finished_at:015}#{job_id}"

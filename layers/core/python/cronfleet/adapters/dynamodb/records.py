@@ -279,6 +279,46 @@ class ReceiptRecord(Model):
     expires_at = WholeAttribute()
 
 
+class RetimingRecord(Model):
+    """A job that looks at schedules again; its id stands in its key while it is open."""
+
+    class Meta:
+        table_name = schema.RETIMINGS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    job_id = UnicodeAttribute()
+    cause = UnicodeAttribute()
+    tenant = UnicodeAttribute(null=True)
+    subject = UnicodeAttribute()
+    version = WholeAttribute()
+    started_at = WholeAttribute()
+    cursor = UnicodeAttribute(null=True)
+    walked = WholeAttribute()
+    postponed = JsonAttribute(null=True)
+    seen = WholeAttribute()
+    changed = WholeAttribute()
+    failed = WholeAttribute()
+    finished_at = WholeAttribute(null=True)
+    rev = WholeAttribute()
+    expires_at = WholeAttribute(null=True)
+
+
+class ZoneReleaseRecord(Model):
+    """The zone release in force, and the one that is coming."""
+
+    class Meta:
+        table_name = schema.RETIMINGS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    release = UnicodeAttribute(null=True)
+    since = WholeAttribute()
+    coming = UnicodeAttribute(null=True)
+    coming_since = WholeAttribute(null=True)
+    rev = WholeAttribute()
+
+
 Record = TypeVar("Record", bound=Model)
 
 

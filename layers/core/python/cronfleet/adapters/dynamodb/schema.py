@@ -119,4 +119,12 @@ RECEIPTS: Final = Table(
 )
 """Effects that a handler did once, guarded by the fence of its run."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS)
+RETIMINGS: Final = Table(
+    name="retimings",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""Jobs that look at schedules again, open and finished, and the zone release in force."""
+
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS)

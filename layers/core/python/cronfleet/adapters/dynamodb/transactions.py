@@ -10,17 +10,26 @@ from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, n
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
+from cronfleet.adapters.dynamodb.items.retimings import (
+    release_item,
+    release_of,
+    retiming_item,
+    retiming_of,
+)
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
     InsertDefinition,
     InsertIdempotency,
+    InsertRetiming,
     InsertRun,
     InsertRunTimer,
+    PutZoneRelease,
     Refused,
     ReplaceRun,
     UpdateTimer,
@@ -52,7 +61,7 @@ def commit(database: Database, writes: Sequence[Write]) -> None:
     now = database.clock.now()
     actions = [{"Put": _put(database, write, now)} for write in writes]
     try:
-        database.transact(actions, _token(actions))
+        database.transact(actions, token_of(actions))
     except Cancelled as cancelled:
         stored = {place: _stored(writes[place], item) for place, item in cancelled.failed.items()}
         if any(proves_commit(writes[place], value) for place, value in stored.items()):
@@ -61,7 +70,7 @@ def commit(database: Database, writes: Sequence[Write]) -> None:
         raise Refused(first, stored[first]) from None
 
 
-def _token(actions: Sequence[Mapping[str, Any]]) -> str:
+def token_of(actions: Sequence[Mapping[str, Any]]) -> str:
     """The same for the same transaction, so that DynamoDB knows a repeat whose first reply was lost."""
     content = json.dumps(actions, sort_keys=True, default=str).encode()
     return hashlib.blake2b(content, digest_size=_TOKEN_BYTES).hexdigest()
@@ -97,9 +106,27 @@ def _parts(write: Write, now: Instant) -> tuple[schema.Table, Item, Expression, 
             return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
         case InsertAudit(entry):
             return schema.AUDIT, audit_item(entry), ABSENT, None
+        case InsertIdempotency() | InsertRetiming() | PutZoneRelease():
+            return _parts_beside_schedules(write, now)
+    assert_never(write)
+
+
+def _parts_beside_schedules(
+    write: InsertIdempotency | InsertRetiming | PutZoneRelease, now: Instant
+) -> tuple[schema.Table, Item, Expression, Item | None]:
+    match write:
         case InsertIdempotency(record):
             return schema.TENANTS, idempotency_item(record), _NONE_LIVES, {":now": number(now)}
+        case InsertRetiming(job):
+            return schema.RETIMINGS, retiming_item(job), ABSENT, None
+        case PutZoneRelease(release):
+            return schema.RETIMINGS, release_item(release), *_same_release(release)
     assert_never(write)
+
+
+def _same_release(release: ZoneRelease) -> tuple[Expression, Item | None]:
+    known = release.rev - 1
+    return (SAME_REV, {":rev": number(known)}) if known else (ABSENT, None)
 
 
 def _stored(write: Write, item: Item | None) -> Any:
@@ -118,4 +145,8 @@ def _stored(write: Write, item: Item | None) -> Any:
             return audit_of(item)
         case InsertIdempotency():
             return idempotency_of(item)
+        case InsertRetiming():
+            return retiming_of(item)
+        case PutZoneRelease():
+            return release_of(item)
     assert_never(write)

@@ -1,6 +1,7 @@
 """The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
 
 from cronfleet.adapters.memory.due_index import DueIndex
+from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
 from cronfleet.adapters.memory.schedules import MemorySchedules
 from cronfleet.adapters.memory.shards import MemoryShards
@@ -11,7 +12,7 @@ from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 
 
-class MemoryJobStore(MemorySchedules, MemoryRuns, MemoryShards):
+class MemoryJobStore(MemorySchedules, MemoryRuns, MemoryShards, MemoryRetimings):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
     def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:

@@ -9,9 +9,11 @@ from cronfleet.domain.books import Books
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
 from cronfleet.ports.target import Receipt
@@ -46,4 +48,7 @@ class State:
     """The order of each shard's batches."""
     books: dict[int, Books] = field(default_factory=dict)
     receipts: dict[tuple[RunKey, str], Receipt] = field(default_factory=dict)
+    open_retimings: dict[str, Retiming] = field(default_factory=dict)
+    finished_retimings: dict[str, Retiming] = field(default_factory=dict)
+    zone_release: ZoneRelease | None = None
     skew_ms: int | None = 0

@@ -10,14 +10,17 @@ from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CreateTimer,
     IdempotencyRecord,
     InsertAudit,
     InsertDefinition,
     InsertIdempotency,
+    InsertRetiming,
     InsertRun,
     InsertRunTimer,
+    PutZoneRelease,
     Refused,
     ReplaceRun,
     UpdateTimer,
@@ -65,6 +68,10 @@ def _stored(state: State, write: Write) -> Any:
             return state.audit.get((entry.tenant, entry.entry_id))
         case InsertIdempotency(record):
             return state.idempotency.get((record.tenant, record.key))
+        case InsertRetiming(job):
+            return state.open_retimings.get(job.job_id)
+        case PutZoneRelease():
+            return state.zone_release
     assert_never(write)
 
 
@@ -79,6 +86,8 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return not isinstance(stored, RunTimer) or stored.claim_batch is not None
         case InsertIdempotency():
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
+        case PutZoneRelease(release):
+            return (stored.rev if isinstance(stored, ZoneRelease) else 0) == release.rev - 1
     return stored is None
 
 
@@ -96,5 +105,9 @@ def _apply(state: State, write: Write) -> None:
             state.audit[entry.tenant, entry.entry_id] = entry
         case InsertIdempotency(record):
             state.idempotency[record.tenant, record.key] = record
+        case InsertRetiming(job):
+            state.open_retimings[job.job_id] = job
+        case PutZoneRelease(release):
+            state.zone_release = release
         case _:
             assert_never(write)
