@@ -57,6 +57,27 @@ def test_without_after_and_count_the_next_five_from_now_are_given() -> None:
     assert _ask({"cron": "0 * * * *", "tz": "UTC"})["fires"] == [f"1970-01-01T{hour:02}:00:00Z" for hour in range(2, 7)]
 
 
+def test_with_lint_the_words_and_warnings_come_beside_the_fires() -> None:
+    request = {"cron": "30 2 13 * 5", "tz": "Asia/Kolkata", "after": "2026-11-29T12:00:00Z", "count": 1}
+    reply = _ask({**request, "lint": True})
+    assert reply["fires"] == _ask(request)["fires"] == _ask({**request, "lint": False})["fires"]
+    said = "At 02:30 on day 13 of the month or on Friday (either one is enough), in Asia/Kolkata"
+    assert reply["words"] == said
+    assert [(list(warning), warning["code"]) for warning in reply["warnings"]] == [(["code", "text"], "day_either")]
+    assert _ask({"every": "10s", "lint": True, "count": 1})["warnings"] == []
+    assert list(_ask(request)) == ["fires"]
+
+
+def test_lines_without_lint_load_nothing_of_it() -> None:
+    code = (
+        "import sys; from cronfleet.preview import answer; "
+        "answer(b'{\"every\": \"10s\"}', lambda: 0); print([name for name in sys.modules if 'lint' in name])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
 def test_a_one_shot_before_after_is_an_error() -> None:
     assert "is past" in _ask({"at": "2026-01-01T00:00:00Z", "after": "2026-01-02T00:00:00Z"})["error"]
 
@@ -92,6 +113,7 @@ def test_a_one_shot_before_after_is_an_error() -> None:
         ({"every": "10s", "count": 2.0}, "count: must be a whole number"),
         ({"every": "10s", "count": True}, "count: must be a whole number"),
         (b'{"every": "10s", "count": NaN}', "count: must be a whole number"),
+        ({"every": "10s", "lint": "yes"}, "lint: must be true or false"),
         (b'{"every": "10s", "every": "20s"}', "every: stands there twice"),
         (b'{"cron": "0 2 * * *", "tz": "UTC", "timezone": "UTC"}', "tz: and timezone are two names"),
     ],
@@ -108,7 +130,7 @@ json_values = st.recursive(
     max_leaves=5,
 )
 requests = st.dictionaries(
-    st.sampled_from(["cron", "at", "every", "anchor", "tz", "after", "count", "x"]),
+    st.sampled_from(["cron", "at", "every", "anchor", "tz", "after", "count", "lint", "x"]),
     json_values | st.sampled_from(["* * * * *", "0 0 29 2 *", "UTC", "Asia/Tokyo", "10s", "0001-01-01T00:00:00Z",
                                    "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+23:59", "2026-01-01T00:00:00", 3]),
 )  # fmt: skip
@@ -118,7 +140,7 @@ requests = st.dictionaries(
 @given(st.binary(max_size=80) | requests.map(lambda request: json.dumps(request).encode()))
 def test_no_line_is_ever_answered_with_anything_but_fires_or_an_error_of_its_own(line: bytes) -> None:
     reply = json.loads(answer(line, lambda: HOUR))
-    assert list(reply) in (["fires"], ["error"])
+    assert list(reply) in (["fires"], ["fires", "words", "warnings"], ["error"])
     assert "internal" not in reply.get("error", "")
 
 

@@ -9,6 +9,11 @@ API. `after` is RFC 3339 with an offset, by default now; fires are strictly late
 there are fewer where a trigger ends: `at` fires once, and nothing fires after the year 9999. Other keys are ignored;
 null counts as absent.
 
+With `"lint": true` the answer also says what the trigger means, and what about it will surprise
+(`docs/warnings.md`):
+
+    {"fires": […], "words": "At 02:30 every day, in Europe/Paris", "warnings": [{"code": "dst_change", "text": "…"}]}
+
 Whatever cannot be answered gets a line `{"error": "…"}` that names the key. Each line is answered before more input is
 waited for, so a program may write a line and read its answer.
 """
@@ -24,7 +29,7 @@ from cronfleet.domain import zones
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.time_text import parse_moment
-from cronfleet.domain.trigger import fires, parse_trigger
+from cronfleet.domain.trigger import Trigger, fires, parse_trigger
 
 DEFAULT_COUNT: Final = 5
 LARGEST_COUNT: Final = 10_000
@@ -32,14 +37,14 @@ LONGEST_LINE: Final = 65_536
 """Bytes. What is longer is answered with an error and not kept."""
 
 _KINDS: Final = ("cron", "at", "every", "anchor")
-_KEYS: Final = frozenset({*_KINDS, "tz", "timezone", "after", "count"})
+_KEYS: Final = frozenset({*_KINDS, "tz", "timezone", "after", "count", "lint"})
 _KEY_OF_FIELD: Final = {"timezone": "tz"}
 
 
 def answer(line: bytes, now: Callable[[], Instant]) -> str:
     """The JSON text that answers one line of input; `now` is asked only where the line has no `after`."""
     try:
-        return json.dumps({"fires": _fires(_request(line), now)})
+        return json.dumps(_answer(_request(line), now))
     except Invalid as error:
         key = _KEY_OF_FIELD.get(error.field, error.field)
         return json.dumps({"error": f"{key}: {error.reason}" if key else error.reason})
@@ -76,14 +81,28 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return made
 
 
-def _fires(request: dict[str, object], now: Callable[[], Instant]) -> list[str]:
+def _answer(request: dict[str, object], now: Callable[[], Instant]) -> dict[str, object]:
     after = parse_moment(request["after"], "after").instant("after") if "after" in request else now()
     count = _count(request.get("count", DEFAULT_COUNT))
+    wants_lint = _truth(request.get("lint", False), "lint")
     if "tz" in request and "timezone" in request:
         raise Invalid("timezone", "and timezone are two names of one key; write one of them")
     timezone = _timezone(request.get("tz", request.get("timezone")))
     trigger = parse_trigger({key: request[key] for key in _KINDS if key in request}, after, timezone)
-    return [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]
+    said: dict[str, object] = {"fires": [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]}
+    return said | _lint(trigger, after) if wants_lint else said
+
+
+def _lint(trigger: Trigger, after: Instant) -> dict[str, object]:
+    from cronfleet.domain.lint import lint_form, look_over  # noqa: PLC0415 - lines without lint pay nothing for it
+
+    return lint_form(look_over(trigger, after))
+
+
+def _truth(value: object, key: str) -> bool:
+    if not isinstance(value, bool):
+        raise Invalid(key, f"must be true or false, not {type(value).__name__}")
+    return value
 
 
 def _count(value: object) -> int:

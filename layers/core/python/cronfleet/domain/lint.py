@@ -15,7 +15,7 @@ from cronfleet.domain.lint_cron import CronLook
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
 from cronfleet.domain.warning import Warning, WarningCode  # noqa: A004 - the word that callers see
 
-__all__ = ["Lint", "Warning", "WarningCode", "look_over"]
+__all__ = ["Lint", "Warning", "WarningCode", "lint_form", "look_over"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,14 @@ def look_over(trigger: Trigger, after: Instant, *, jitter_seconds: int = 0) -> L
     for a trigger that no longer computes.
     """
     return Lint(words(trigger), tuple(_warnings(trigger, after, jitter_seconds)))
+
+
+def lint_form(lint: Lint) -> dict[str, object]:
+    """Plain JSON values: `words`, and `warnings` with `code` and `text`."""
+    return {
+        "words": lint.words,
+        "warnings": [{"code": warning.code.value, "text": warning.text} for warning in lint.warnings],
+    }
 
 
 def _warnings(trigger: Trigger, after: Instant, jitter_seconds: int) -> Iterator[Warning]:

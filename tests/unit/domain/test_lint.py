@@ -1,0 +1,343 @@
+"""Warnings: each where it belongs, with the right dates, and none where there is nothing to say."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cronfleet.domain import zones
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import LATEST, SECOND, from_datetime, to_text
+from cronfleet.domain.lint import Lint, WarningCode, look_over
+from cronfleet.domain.time_text import OLDEST, parse_moment
+from cronfleet.domain.trigger import CronTrigger, parse_trigger
+from cronfleet.domain.zone_names import _OWN, current_name
+from simulator.oracle import Oracle
+from tests.support.cron_expressions import changes, expressions
+
+HALF_A_DAY = timedelta(hours=12)
+NOW = parse_moment("2026-11-29T12:00:00Z", "after").instant("after")
+
+
+def look(expression: str, zone: str = "UTC", after: str = "2026-11-29T12:00:00Z", **more: int) -> Lint:
+    return look_over(CronTrigger(expression, zone), parse_moment(after, "after").instant("after"), **more)
+
+
+def codes(expression: str, zone: str = "UTC", **more: int) -> list[str]:
+    return [warning.code.value for warning in look(expression, zone, **more).warnings]
+
+
+def text_of(code: str, lint: Lint) -> str:
+    (text,) = (warning.text for warning in lint.warnings if warning.code == code)
+    return text
+
+
+PLAIN = [
+    "* * * * *",
+    "*/2 * * * *",
+    "*/5 * * * *",
+    "*/15 * * * *",
+    "*/30 * * * *",
+    "5 * * * *",
+    "17 * * * *",
+    "15,45 * * * *",
+    "10 */6 * * *",
+    "30 */2 * * *",
+    "30 2 * * *",
+    "0 2 * * *",
+    "0 9 * * *",
+    "0 9 * * 1-5",
+    "0 9 * * MON-FRI",
+    "30 8 * * mon",
+    "0 9,17 * * *",
+    "0 8-18 * * 1-5",
+    "*/15 9-17 * * 1-5",
+    "* 9-17 * * 1-5",
+    "* * * * 1-5",
+    "0 22 * * 1-5",
+    "0 23 * * 0",
+    "5 4 * * sun",
+    "0 6 1 * *",
+    "0 6 1,15 * *",
+    "0 6 1-7 * *",
+    "0 6 28 * *",
+    "0 6 28-31 * *",
+    "0 6 L * *",
+    "0 6 LW * *",
+    "0 6 15W * *",
+    "0 6 L-2 * *",
+    "0 6 * * 1#1",
+    "0 6 * * 5L",
+    "0 6 ? * 2",
+    "0 6 1 1 *",
+    "0 6 1 */3 *",
+    "0 6 1 1,4,7,10 *",
+    "0 6 30 6 *",
+    "0 6 31 1,3,5,7,8,10,12 *",
+    "0 6 * 6-8 *",
+    "0 9-17/2 * * *",
+    "1-59/2 * * * *",
+    "10-50/20 3 * * *",
+]
+
+
+@pytest.mark.parametrize("expression", PLAIN)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "Asia/Tokyo", "Etc/UTC", "GMT"])
+def test_an_ordinary_expression_has_no_warning(expression: str, zone: str) -> None:
+    assert look(expression, zone).warnings == ()
+
+
+@pytest.mark.parametrize("expression", [each for each in PLAIN if each not in ("30 2 * * *", "0 2 * * *")])
+@pytest.mark.parametrize("zone", ["Europe/Paris", "Europe/Copenhagen"])
+def test_nor_has_it_where_clocks_change_but_not_at_its_times(expression: str, zone: str) -> None:
+    if expression == "30 */2 * * *":
+        assert codes(expression, zone) == ["dst_change"], "02:30 is one of its times"
+    else:
+        assert look(expression, zone).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"every": "10s"},
+        {"every": "7m", "anchor": "2026-01-01T00:00:00Z"},
+        {"every": "1h", "anchor": "2026-01-01T00:00:00Z"},
+        {"every": "8h", "anchor": "2026-01-01T00:00:00Z"},
+        {"every": "7d", "anchor": "2026-01-01T00:00:00Z"},
+        {"every": "5h", "anchor": "2026-01-01T00:00:07Z"},
+        {"at": "2026-12-24T18:00:00+01:00"},
+        {"at": "2027-03-28T01:30:00", "timezone": "Europe/Paris"},
+        {"at": "2027-03-28T03:00:00", "timezone": "Europe/Paris"},
+        {"at": "2027-10-31T03:00:00", "timezone": "Europe/Paris"},
+        {"at": "2027-10-31T01:59:00", "timezone": "Europe/Paris"},
+    ],
+)
+def test_an_ordinary_interval_or_instant_has_no_warning(fields: dict) -> None:
+    assert look_over(parse_trigger(fields, NOW), NOW).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("0 6 13 * 5", ["day_either"]),
+        ("0 6 1-7 * 2", ["day_either"]),
+        ("0 6 1-31 * 2", ["day_either"]),
+        ("0 6 L * 5L", ["day_either"]),
+        ("0 6 */2 * 1", ["day_both", "step_restarts"]),
+        ("0 6 1-7 * */2", ["day_both", "step_restarts"]),
+        ("0 6 */32,1-7 * 2", ["day_both", "step_restarts"]),
+        ("0 6 31 4 1", ["day_either", "date_never"]),
+        ("0 6 30 2,3 *", ["date_never"]),
+        ("0 6 31 3-6 *", ["date_never"]),
+        ("0 6 29 2 *", ["date_seldom"]),
+        ("0 6 29,30 2 *", ["date_never", "date_seldom"]),
+        ("0 6 * * 1#5", ["date_seldom"]),
+        ("0 6 * * 1#5,5#5", ["date_seldom"]),
+        ("0 6 * * 1#5,5#1", []),
+        ("0 6 31 * *", ["months_skipped"]),
+        ("0 6 30 * *", ["months_skipped"]),
+        ("0 6 29 * *", ["months_skipped"]),
+        ("0 6 1,15,31 * *", ["months_skipped"]),
+        ("0 6 31W * *", ["months_skipped"]),
+        ("0 6 29 1,2 *", ["months_skipped"]),
+        ("*/7 * * * *", ["step_restarts"]),
+        ("*/45 * * * *", ["step_restarts"]),
+        ("0-59/7 * * * *", ["step_restarts"]),
+        ("5/7 * * * *", ["step_restarts"]),
+        ("*/90 3 * * *", ["step_restarts"]),
+        ("30 */5 * * *", ["step_restarts"]),
+        ("30 6 */2 * *", ["step_restarts"]),
+        ("30 6 1 */5 *", ["step_restarts"]),
+        ("30 6 * * */2", ["step_restarts"]),
+        ("* 2 * * *", ["every_minute"]),
+        ("* 2,14 * * *", ["every_minute"]),
+        ("* */2 * * *", ["every_minute"]),
+        ("* * 1 * *", ["every_minute"]),
+        ("0 0 * * *", ["crowded_time"]),
+        ("@daily", ["crowded_time"]),
+        ("@hourly", ["crowded_time"]),
+        ("0 */6 * * *", ["crowded_time"]),
+    ],
+)
+def test_what_will_surprise_is_said(expression: str, expected: list[str]) -> None:
+    assert codes(expression) == expected
+
+
+def test_either_day_is_shown_with_the_next_days_and_a_week_with_what_was_meant() -> None:
+    text = text_of("day_either", look("0 6 13 * 5"))
+    assert "2026-12-04 (Friday), 2026-12-11 (Friday) and 2026-12-13 (Sunday)" in text
+    assert "`TUE#1`" in text_of("day_either", look("0 6 1-7 * 2"))
+    assert "`FRI#4`" in text_of("day_either", look("0 6 22-28 * 5"))
+
+
+def test_both_days_are_shown_with_the_next_days() -> None:
+    text = text_of("day_both", look("0 6 */2 * 1"))
+    assert "2026-12-07 (Monday), 2026-12-21 (Monday) and 2027-01-11 (Monday)" in text
+
+
+def test_seldom_dates_are_shown() -> None:
+    text = text_of("date_seldom", look("0 6 29 2 *"))
+    assert "2028-02-29 (Tuesday), 2032-02-29 (Sunday) and 2036-02-29 (Friday)" in text
+    assert "2096-02-29 (Wednesday), 2104-02-29" in text_of(
+        "date_seldom", look("0 6 29 2 *", after="2093-01-01T00:00:00Z")
+    )
+    assert "2027-03-29 (Monday)" in text_of("date_seldom", look("0 6 * * 1#5"))
+
+
+def test_a_date_of_no_year_is_named() -> None:
+    assert "30 February, 31 February and 31 April are no dates" in text_of("date_never", look("0 6 30,31 2-4 *"))
+
+
+def test_skipped_months_are_named_with_the_next_of_them_and_the_way_out() -> None:
+    text = text_of("months_skipped", look("0 6 31 * *"))
+    assert "February, April, June, September and November" in text
+    assert "November 2026 and February 2027" in text
+    assert text.endswith("write `L`")
+    assert "February 2027 and February 2029" in text_of("months_skipped", look("0 6 29 * *"))
+
+
+def test_a_step_that_starts_again_is_shown_at_its_end() -> None:
+    text = text_of("step_restarts", look("*/7 * * * *"))
+    assert "after 56 comes 0, 4 later and not 7" in text
+    assert '{"every": "7m"}' in text
+
+
+def test_jitter_takes_the_crowd_away() -> None:
+    assert codes("0 0 * * *", jitter_seconds=60) == []
+    assert "`17 0 * * *`" in text_of("crowded_time", look("@daily"))
+
+
+def test_once_instead_of_every_minute_is_offered() -> None:
+    assert "`0 2 * * *`" in text_of("every_minute", look("* 2 * * *"))
+    assert "`0 0 1 * *`" in text_of("every_minute", look("* * 1 * *"))
+
+
+def test_a_change_of_the_clock_is_told_with_what_it_does() -> None:
+    text = text_of("dst_change", look("30 2 * * *", "Europe/Paris"))
+    assert "On 2027-03-28 at 02:00 it jumps ahead to 03:00: 02:30 does not exist that day" in text
+    assert "fires at 03:00 instead (2027-03-28T01:00:00Z)" in text
+    assert "On 2027-10-31 at 03:00 it goes back to 02:00: 02:30 comes twice that day" in text
+    assert "the first time (2027-10-31T00:30:00Z)" in text
+
+
+def test_a_wildcard_job_loses_and_repeats_its_times() -> None:
+    text = text_of("dst_change", look("*/30 2 * * *", "Europe/Paris"))
+    assert "02:00 and 02:30 do not exist that day, so those fires are skipped" in text
+    assert "both times (2027-10-31T00:00:00Z and 2027-10-31T01:00:00Z)" in text
+
+
+def test_a_midnight_that_is_missing_and_a_shift_of_half_an_hour_are_told() -> None:
+    assert "00:00 does not exist that day, so it fires at 01:00" in text_of(
+        "dst_change", look("0 0 * * *", "Africa/Cairo")
+    )
+    lord_howe = text_of("dst_change", look("15 2 * * *", "Australia/Lord_Howe"))
+    assert (
+        "On 2027-10-03 at 02:00 it jumps ahead to 02:30: 02:15 does not exist that day, so it fires at 02:30"
+        in lord_howe
+    )
+    assert codes("45 * * * *", "Australia/Lord_Howe") == ["dst_change"], "an hourly job that is off its hour"
+    assert codes("*/30 * * * *", "Australia/Lord_Howe") == []
+
+
+def test_a_local_time_that_does_not_exist_or_comes_twice_is_told() -> None:
+    for at, says in (
+        ("2027-03-28T02:30:00", "02:30 does not exist that day"),
+        ("2027-10-31T02:30:00", "02:30 comes twice"),
+    ):
+        lint = look_over(parse_trigger({"at": at, "timezone": "Europe/Paris"}, NOW), NOW)
+        assert says in text_of("dst_change", lint)
+
+
+def test_a_time_far_away_and_an_interval_that_drifts_are_told() -> None:
+    lint = look_over(parse_trigger({"at": "2030-01-01T00:00:00Z"}, NOW), NOW)
+    assert "2030-01-01T00:00:00Z" in text_of("far_away", lint)
+    lint = look_over(parse_trigger({"every": "7h", "anchor": "2026-11-29T00:00:00Z"}, NOW), NOW)
+    assert "2026-11-29T14:00:00Z, 2026-11-29T21:00:00Z and 2026-11-30T04:00:00Z" in text_of("interval_drifts", lint)
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected", "says"),
+    [
+        ("US/Eastern", "zone_alias", "write America/New_York"),
+        ("Asia/Calcutta", "zone_alias", "write Asia/Kolkata"),
+        ("Iceland", "zone_alias", "write Atlantic/Reykjavik"),
+        ("Zulu", "zone_alias", "write UTC"),
+        ("Etc/GMT+5", "zone_fixed_offset", "5 hours behind UTC (UTC-05:00)"),
+        ("Etc/GMT-14", "zone_fixed_offset", "14 hours ahead of UTC (UTC+14:00)"),
+    ],
+)
+def test_names_of_zones_that_mislead_are_told(zone: str, expected: str, says: str) -> None:
+    assert says in text_of(expected, look("0 9 * * *", zone))
+
+
+def test_no_name_in_use_is_called_old_and_what_replaces_an_old_one_shows_the_same_time() -> None:
+    old = {name: current_name(name) for name in zones.names() if current_name(name)}
+    assert 100 < len(old) < 200
+    assert all(new in zones.names() and current_name(new) is None for new in old.values())
+    assert _OWN.keys() <= old.keys()
+    at = NOW // SECOND
+    for name, new in old.items():
+        for second in (at, at + 200 * 86_400):
+            assert zones.load(name).segment_at(second).offset == zones.load(new).segment_at(second).offset, name
+
+
+ALL_CHANGES = changes("2024-01-01", "2030-01-01")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_the_warning_of_a_change_comes_exactly_where_it_touches_a_named_time_and_tells_the_fires_of_the_oracle(
+    data,
+) -> None:
+    zone, change = data.draw(st.sampled_from(ALL_CHANGES))
+    local = change.astimezone(UTC).replace(tzinfo=None) + timedelta(
+        seconds=_offset(zone, change - timedelta(seconds=1))
+    )
+    minute = data.draw(st.integers(0, 59).map(str) | st.sampled_from(["*/10", "*/20", "0-59/30"]))
+    hour = (local + timedelta(hours=data.draw(st.sampled_from([-2, -1, 0, 1])))).hour
+    after = change - timedelta(days=2)
+    expression = f"{minute} {hour} * * *"
+    lint = look_over(CronTrigger(expression, zone), from_datetime(after))
+    oracle = Oracle(expression, zone)
+    walls = [at for at in _walls(zone, change) if oracle.matches(at)]
+    told = [w.text for w in lint.warnings if w.code is WarningCode.DST_CHANGE]
+    said = told[0].split(". ")[1] if told else "no time that it names is touched"
+    assert ("no time that it names is touched" in said) == (not walls), (said, walls)
+    fired = [to_text(from_datetime(at)) for at in oracle.fires(change - HALF_A_DAY, change + HALF_A_DAY)]
+    shown = re.findall(r"\d{4}-\d\d-\d\dT[\d:]+Z", said)
+    assert set(shown) <= set(fired), "what is said to fire does"
+    if walls and ("skipped" in said) == bool(shown):
+        pytest.fail(f"neither skipped nor fired, or both: {said}")
+
+
+def _offset(zone: str, at: datetime) -> int:
+    segment = zones.load(zone).segment_at(int(at.timestamp()))
+    assert segment is not None
+    return segment.offset
+
+
+def _walls(zone: str, change: datetime) -> list[datetime]:
+    """The wall-clock minutes that this change skips or repeats."""
+    before, after = _offset(zone, change - timedelta(seconds=1)), _offset(zone, change)
+    naive = change.replace(tzinfo=None)
+    start, end = sorted((naive + timedelta(seconds=before), naive + timedelta(seconds=after)))
+    return [start + timedelta(minutes=n) for n in range(int((end - start).total_seconds() // 60))]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    expressions(),
+    st.sampled_from(sorted(zones.names())),
+    st.one_of(st.integers(OLDEST, LATEST), st.integers(0, 2 * NOW), st.sampled_from([OLDEST, LATEST])),
+)
+def test_whatever_can_be_scheduled_can_be_looked_over_at_any_time(expression: str, zone: str, after: int) -> None:
+    trigger = CronTrigger(expression, zone)
+    try:
+        trigger.next_after(after)
+    except Invalid:
+        return
+    lint = look_over(trigger, after)
+    assert lint.words
+    assert all(warning.text and "{" not in warning.text.replace('{"every"', "") for warning in lint.warnings)
