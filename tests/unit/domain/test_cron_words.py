@@ -6,18 +6,22 @@ from itertools import islice, product
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cronfleet.domain import cron
+from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.cron_words import words
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.time_text import parse_moment
 from cronfleet.domain.trigger import CronTrigger, fires, parse_trigger
 from simulator.oracle import Oracle
-from tests.support.cron_expressions import expressions
+from tests.support.cron_expressions import expressions, field, month_days
 from tests.support.word_reader import read
 
 NOW = 1_796_000_000 * SECOND
+LEFT_OUT = "; a time that the clock skips is left out"
 SPELLED = [
     # expression, words: every one worked out by hand
     ("* * * * *", "Every minute"),
@@ -126,27 +130,57 @@ def test_one_instant_is_told_by_the_clock_of_its_zone(fields: dict, said: str) -
     assert words(parse_trigger(fields, NOW)) == said
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"cron": "cron(0 10 ? * MON-FRI *)"}, "At 10:00 on Monday to Friday, in Europe/Paris" + LEFT_OUT),
+        ({"cron": "cron(0 10 ? * 2#1 *)"}, "At 10:00 on the first Monday of the month, in Europe/Paris" + LEFT_OUT),
+        ({"cron": "0 8 1 * ? 2027-2030", "dialect": "aws"},
+         "At 08:00 on day 1 of the month, in 2027 to 2030, in Europe/Paris" + LEFT_OUT),
+        ({"cron": "cron(*/15 * * * ? 2027,2029)"}, "Every 15 minutes, in 2027 and 2029, in Europe/Paris"),
+        ({"cron": "rate(5 minutes)"}, "Every 5 minutes, counted from 2026-11-30T00:53:20Z"),
+        ({"cron": "at(2027-01-01T02:00:00)"},
+         "Once, on Friday 1 January 2027 at 02:00 in Europe/Paris (2027-01-01T01:00:00Z)"),
+        ({"cron": "30 2 * * *", "gap": "skip"}, "At 02:30 every day, in Europe/Paris" + LEFT_OUT),
+        ({"cron": "30 2 * * *", "overlap": "both"},
+         "At 02:30 every day, in Europe/Paris; a time that comes twice fires both times"),
+        ({"cron": "30 2 * * *", "gap": "skip", "overlap": "second"},
+         f"At 02:30 every day, in Europe/Paris{LEFT_OUT}; a time that comes twice fires the second time"),
+        ({"cron": "*/30 2 * * *", "gap": "skip", "overlap": "both"},
+         "Every 30 minutes from 02:00 to 02:30 every day, in Europe/Paris"),
+        ({"cron": "30 2 * * *", "gap": "skip", "overlap": "both", "timezone": "UTC"}, "At 02:30 every day, in UTC"),
+    ],
+)  # fmt: skip
+def test_the_dialect_of_aws_and_what_becomes_of_skipped_and_repeated_times_are_put_like_this(
+    fields: dict, said: str
+) -> None:
+    assert words(parse_trigger({"timezone": "Europe/Paris", **fields}, NOW)) == said
+
+
 @cache
 def _days() -> list[date]:
     """A leap year and a common one: months of each length, begun on each weekday but for a few pairs."""
     return [date(year, 1, 1) + timedelta(days=n) for year in (2028, 2031) for n in range(365)]
 
 
-def _check(expression: str) -> None:
-    said = read(words(CronTrigger(expression, "Europe/Paris")))
-    wanted = Oracle(cron.cron_grammar.MACROS.get(expression, expression), "Europe/Paris")
+def _check(trigger: CronTrigger, five_fields: str, years: range | None = None) -> None:
+    """Whether who reads the words of `trigger` knows the times and days that the oracle reads in `five_fields`."""
+    said = read(words(trigger))
+    wanted = Oracle(cron.cron_grammar.MACROS.get(five_fields, five_fields), trigger.timezone)
     assert said.minutes_of_day == {hour * 60 + minute for hour in wanted._hours for minute in wanted._minutes}
     assert said.fixed_time == wanted._fixed_time
     hour, minute = min(wanted._hours), min(wanted._minutes)
     for day in _days():
         at = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
-        assert said.names(day) == wanted.matches(at), (expression, day)
-    assert (said.zone, said.gap, said.overlap) == ("Europe/Paris", "after", "first")
+        assert said.names(day) == (wanted.matches(at) and (years is None or day.year in years)), (trigger, day)
+    assert said.zone == trigger.timezone
+    if wanted._fixed_time:
+        assert (said.gap, said.overlap) == (trigger.gap_policy, trigger.repeat_policy)
 
 
 @pytest.mark.parametrize("expression", [expression for expression, _ in SPELLED])
 def test_the_examples_are_read_as_the_oracle_reads_the_expression(expression: str) -> None:
-    _check(expression)
+    _check(CronTrigger(expression, "Europe/Paris"), expression)
 
 
 @settings(max_examples=200, deadline=None)
@@ -156,7 +190,27 @@ def test_whoever_reads_the_words_knows_every_minute_and_day_that_the_expression_
         cron.parse(expression)
     except Invalid:
         return  # it can never fire
-    _check(expression)
+    _check(CronTrigger(expression, "Europe/Paris"), expression)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_so_does_who_reads_the_words_of_an_aws_expression_or_of_a_choice_at_changes_of_the_clock(data) -> None:
+    """Names of days are the same in both dialects, numbers are not: so the oracle can be asked in five fields."""
+    first = data.draw(st.integers(2026, 2031))
+    years = range(first, first + data.draw(st.integers(1, 4)))
+    minute, hour = data.draw(field(0, 59)), data.draw(field(0, 23))
+    day = data.draw(month_days().filter(lambda text: text != "?"))
+    weekday = data.draw(st.sampled_from(["MON", "MON-FRI", "FRI-MON", "SUN,WED", "TUE#2", "FRI#5", "FRIL"]))
+    aws = data.draw(st.sampled_from([(day, "?"), ("?", weekday)]))
+    expression = f"cron({minute} {hour} {aws[0]} * {aws[1]} {first}-{years[-1]})"
+    chosen = data.draw(st.sampled_from([None, *Gap])), data.draw(st.sampled_from([None, *Repeat]))
+    trigger = CronTrigger(expression, "Europe/Paris", *chosen, Dialect.AWS)
+    try:
+        cron.parse(expression, Dialect.AWS)
+    except Invalid:
+        return
+    _check(trigger, f"{minute} {hour} {aws[0]} * {aws[1]}".replace("?", "*"), years)
 
 
 MINUTES = ["*", "0", "30", "*/15", "0,15,30,45", "0-59/15", "*/7", "0-59", "*/60", "5,35"]

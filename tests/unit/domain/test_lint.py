@@ -257,6 +257,47 @@ def test_a_time_far_away_and_an_interval_that_drifts_are_told() -> None:
     assert "2026-11-29T14:00:00Z, 2026-11-29T21:00:00Z and 2026-11-30T04:00:00Z" in text_of("interval_drifts", lint)
 
 
+def test_a_choice_at_changes_of_the_clock_is_told_in_its_effect_or_that_it_has_none() -> None:
+    def told(fields: dict) -> Lint:
+        return look_over(parse_trigger({"timezone": "Europe/Paris", **fields}, NOW), NOW)
+
+    text = text_of("dst_change", told({"cron": "30 2 * * *", "gap": "skip", "overlap": "second"}))
+    assert "02:30 does not exist that day, so that fire is skipped" in text
+    assert "the second time (2027-10-31T01:30:00Z)" in text
+    text = text_of("dst_change", told({"cron": "30 2 * * *", "overlap": "both"}))
+    assert "both times (2027-10-31T00:30:00Z and 2027-10-31T01:30:00Z)" in text
+    text = text_of("dst_change", told({"cron": "cron(30 2 * * ? *)"}))
+    assert "so that fire is skipped" in text, "as AWS has it"
+    text = text_of("dst_policy_without_effect", told({"cron": "*/15 * * * *", "gap": "skip"}))
+    assert text.startswith("`gap` has no effect here: the minute or the hour begins with `*`")
+    text = text_of(
+        "dst_policy_without_effect", told({"cron": "30 2 * * *", "overlap": "both", "timezone": "Asia/Tokyo"})
+    )
+    assert "does not change in the next two years" in text
+    assert told({"cron": "0 9 * * *", "overlap": "both"}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("cron(0 10 ? * MON-FRI *)", []),
+        ("cron(0/5 8-17 ? * 2-6 *)", []),
+        ("cron(30 6 L * ? *)", []),
+        ("cron(30 6 31 * ? *)", ["months_skipped"]),
+        ("cron(30 6 29 2 ? *)", ["date_seldom"]),
+        ("cron(30 6 ? * 6#5 *)", ["date_seldom"]),
+        ("cron(0/7 * * * ? *)", ["step_restarts"]),
+        ("cron(* 2 * * ? *)", ["every_minute"]),
+        ("cron(* * 1 * ? *)", ["every_minute"]),
+        ("cron(0 0 * * ? *)", ["crowded_time"]),
+        ("cron(30 6 1 1 ? 2040)", ["far_away"]),
+    ],
+)
+def test_aws_expressions_are_looked_over_too(expression: str, expected: list[str]) -> None:
+    trigger = parse_trigger({"cron": expression, "timezone": "UTC"}, NOW)
+    assert [warning.code.value for warning in look_over(trigger, NOW).warnings] == expected
+
+
 @pytest.mark.parametrize(
     ("zone", "expected", "says"),
     [

@@ -11,7 +11,9 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
-from cronfleet.domain import cron_grammar, zones
+from cronfleet.domain import zones
+from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.cron import fields_of
 from cronfleet.domain.cron_grammar import CronFields, DayRule
 from cronfleet.domain.cron_items import LAST
 from cronfleet.domain.instant import SECOND, Instant, to_datetime, to_text
@@ -42,6 +44,11 @@ FEWEST_IN_STEPS: Final = 5
 """Numbers in equal steps are listed one by one while they are fewer."""
 FEWEST_IN_RANGE: Final = 3
 
+_REPEATS: Final = {
+    Repeat.FIRST: "",
+    Repeat.SECOND: "; a time that comes twice fires the second time",
+    Repeat.BOTH: "; a time that comes twice fires both times",
+}
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -73,12 +80,23 @@ def duration_words(seconds: int) -> str:
 
 
 def _cron_words(trigger: CronTrigger) -> str:
-    fields = cron_grammar.expand(trigger.expression)
-    parts = [
-        time_words(fields.minutes, fields.hours, fields.fixed_time) + _day_words(fields),
-        f"in {trigger.timezone}",
-    ]
-    return ", ".join(parts)
+    fields = fields_of(trigger)
+    said = time_words(fields.minutes, fields.hours, fields.fixed_time) + _day_words(fields)
+    if fields.years is not None:
+        said += f", in {_listed_numbers(fields.years)}"
+    policy = "" if never_changes(trigger.timezone) or not fields.fixed_time else _policy_words(trigger)
+    return f"{said}, in {trigger.timezone}{policy}"
+
+
+def never_changes(timezone: str) -> bool:
+    """Whether the zone's very name is that of a fixed offset."""
+    return timezone in ("UTC", "GMT") or timezone.startswith("Etc/")
+
+
+def _policy_words(trigger: CronTrigger) -> str:
+    """What a fixed-time job does where the clock changes, unless it is the usual: after a gap, once in an overlap."""
+    gap = "; a time that the clock skips is left out" if trigger.gap_policy is Gap.SKIP else ""
+    return gap + _REPEATS[trigger.repeat_policy]
 
 
 # --- times of day ----------------------------------------------------------------------------------------------
@@ -230,10 +248,14 @@ def ordinal(number: int) -> str:
 def _numbered(noun: str, numbers: Sequence[int], show: Callable[[int], str] = str) -> str:
     if len(numbers) == 1:
         return f"{noun} {show(numbers[0])}"
+    return f"{noun}s {_listed_numbers(numbers, show)}"
+
+
+def _listed_numbers(numbers: Sequence[int], show: Callable[[int], str] = str) -> str:
     step = _step(numbers)
     if step > 1 and len(numbers) >= FEWEST_IN_STEPS:
-        return f"{noun}s {show(numbers[0])} to {show(numbers[-1])} in steps of {step}"
-    return f"{noun}s {listed(_ranges(numbers, show))}"
+        return f"{show(numbers[0])} to {show(numbers[-1])} in steps of {step}"
+    return listed(_ranges(numbers, show))
 
 
 def _ranges(numbers: Sequence[int], show: Callable[[int], str]) -> list[str]:

@@ -133,7 +133,8 @@ def _times(walls: list[int]) -> str:
 
 def policy(look: CronLook) -> Iterator[Warning]:
     """`gap` and `overlap` decide nothing for a wildcard job, and nothing where the clock never changes."""
-    names = [name for name in ("gap", "overlap") if getattr(look.trigger, name, None) is not None]
+    chosen = {"gap": look.trigger.gap, "overlap": look.trigger.overlap}
+    names = [name for name, choice in chosen.items() if choice is not None]
     if not names:
         return
     has = "have" if len(names) > 1 else "has"

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain import cron_grammar, zones
+from cronfleet.domain.cron import fields_of
 from cronfleet.domain.cron_grammar import CronFields
 from cronfleet.domain.cron_words import WEEKDAYS, listed
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
@@ -15,6 +16,7 @@ from cronfleet.domain.trigger import CronTrigger
 from cronfleet.domain.zones import DAY_SECONDS, Zone
 
 DATES_SHOWN: Final = 3
+_AWS_FORM: Final = "cron("
 
 
 @dataclass(frozen=True)
@@ -27,26 +29,23 @@ class CronLook:
     @cached_property
     def fields(self) -> CronFields:
         """The expression expanded to numbers."""
-        return cron_grammar.expand(self.trigger.expression)
+        return fields_of(self.trigger)
 
     @cached_property
     def texts(self) -> Sequence[str]:
-        """The fields as written: minute, hour, day of month, month, day of week."""
-        expression = self.trigger.expression
-        return cron_grammar.MACROS.get(expression.lower(), expression).split()
+        """The fields as written: minute, hour, day of month, month, day of week; in the AWS dialect the year too."""
+        inside = self.trigger.expression.removeprefix(_AWS_FORM).removesuffix(")")
+        return cron_grammar.MACROS.get(inside.lower(), inside).split()
 
     @property
     def zone(self) -> Zone:
         """The zone, loaded."""
         return zones.load(self.trigger.timezone)
 
-    def with_minute(self, minute: str) -> str:
-        """The expression with another minute field."""
-        return " ".join([minute, *self.texts[1:]])
-
-    def with_times(self, minute: str, hour: str) -> str:
-        """The expression with another minute and hour field."""
-        return " ".join([minute, hour, *self.texts[2:]])
+    def with_times(self, minute: str, hour: str | None = None) -> str:
+        """The expression with another minute and, if given, another hour."""
+        written = " ".join([minute, hour or self.texts[1], *self.texts[2:]])
+        return f"{_AWS_FORM}{written})" if self.trigger.expression.startswith(_AWS_FORM) else written
 
     def days(self) -> Iterator[date]:
         """The days it fires on later than `after`, in its zone, each once."""

@@ -52,12 +52,12 @@ def _restarts(start: str, step: int, low: int, cycle: int) -> str | None:
 
 def every_minute(look: CronLook) -> Iterator[Warning]:
     """`* 2 * * *`: sixty times where one was meant, probably."""
-    fields, (_, hour, month_day, *_) = look.fields, look.texts
+    fields, hour, month_day = look.fields, look.texts[1], look.texts[2]
     if len(fields.minutes) < 60:
         return
     if len(fields.hours) < 24 and not re.search(r"\d-\d", hour):
         said = f"60 times in each hour that it names ({60 * len(fields.hours)} times a day)"
-        meant = look.with_minute("0")
+        meant = look.with_times("0")
     elif len(fields.hours) == 24 and month_day[0] not in "*?":
         said, meant = "1,440 times on each day that it names", look.with_times("0", "0")
     else:
@@ -75,7 +75,7 @@ def crowded(look: CronLook) -> Iterator[Warning]:
             WarningCode.CROWDED_TIME,
             "It fires at midnight sharp, as very many schedules do, so that what it calls is at its busiest then: "
             f"set `policies.jitter_seconds` to spread it, or choose another minute, such as "
-            f"`{look.with_minute(CALM_MINUTE)}`",
+            f"`{look.with_times(CALM_MINUTE)}`",
         )
 
 
