@@ -1,0 +1,284 @@
+"""Kubernetes: CronJob manifests (batch/v1, and its older forms) as candidates.
+
+What the controller does is said in the documentation of CronJob and in its code, which reads `spec.schedule` with
+robfig/cron v3: `CRON_TZ=` in front, `@every`, and `?` for `*`. There a day field counts as restricted as soon as it has
+a step (`*/2`), so that either day matches; here only a field without a star in front does. The text is put so that it
+means the same.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cronfleet.domain import imported
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.imported import Candidate, Marked, Refusal, Sheet
+from cronfleet.domain.retry import MAX_ATTEMPTS
+from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS
+
+DEFAULT_ZONE: Final = "UTC"
+DEFAULT_BACKOFF_LIMIT: Final = 6
+"""How often the controller tries a job again that says nothing of it."""
+_BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 360}
+_MAX_GRACE_SECONDS: Final = 30 * 86_400
+_MAX_LABELS: Final = 12
+"""Of the manifest's own; the rest of the sixteen is for the import."""
+
+_API: Final = re.compile(r"batch/v(1|1beta1|2alpha1)")
+_LISTS: Final = frozenset({"List", "CronJobList"})
+_ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s+(.*)", re.DOTALL)
+_EVERY: Final = re.compile(r"@every\s+(\S+)")
+_PLACEHOLDER: Final = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|<[^>]*>|%[A-Z_]+%|__\w+__|@@\w+@@|\{\{")
+_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
+_NO_SUCH: Final = {
+    "successfulJobsHistoryLimit": "the ledger keeps every run",
+    "failedJobsHistoryLimit": "the ledger keeps every run",
+}
+_KNOWN: Final = frozenset(
+    {"schedule", "timeZone", "suspend", "concurrencyPolicy", "startingDeadlineSeconds", "jobTemplate", *_NO_SUCH}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How manifests are read. `timezone` is that of the controller, for CronJobs that name none."""
+
+    timezone: str | None = None
+
+
+def read(documents: Sequence[object], unreadable: Sequence[Refusal], options: Options) -> Sheet:
+    """`documents` as YAML or JSON had them (mappings are `Marked`; None: an empty one), as a sheet."""
+    candidates: list[Candidate] = []
+    refusals = list(unreadable)
+    ignored: list[Refusal] = []
+    resources = [resource for document in documents for resource in _resources(document)]
+    for resource in resources:
+        line, text = getattr(resource, "line", 1), _text(resource)
+        try:
+            if _is_other(resource):
+                ignored.append(Refusal(line, text, "is no CronJob; only CronJobs become schedules"))
+            else:
+                candidates.append(_candidate(resource, line, text, options))
+        except Invalid as error:
+            refusals.append(Refusal(line, text, error.reason))
+    counts = {
+        "documents": len(documents) + len(unreadable),
+        "empty": sum(1 for document in documents if document is None),
+        "resources": len(resources),
+    }
+    refusals.sort(key=lambda refusal: refusal.line)
+    return Sheet(tuple(candidates), tuple(refusals), counts, tuple(_notes(candidates, options)), tuple(ignored))
+
+
+def _resources(document: object) -> Iterator[object]:
+    """The resources in a document: itself, or the items of a list."""
+    if document is None:
+        return
+    if isinstance(document, list):
+        for entry in document:
+            yield from _resources(entry)
+    elif isinstance(document, dict) and document.get("kind") in _LISTS and isinstance(document.get("items"), list):
+        for entry in document["items"]:
+            yield from _resources(entry)
+    else:
+        yield document
+
+
+def _notes(candidates: Sequence[Candidate], options: Options) -> Iterator[str]:
+    if options.timezone is None and any("zone of the controller" in note for one in candidates for note in one.notes):
+        yield (
+            f"CronJobs without timeZone run in the zone of the controller manager, taken to be {DEFAULT_ZONE} "
+            "(timezone=… to change)"
+        )
+
+
+def _is_other(resource: object) -> bool:
+    if not isinstance(resource, dict):
+        raise Invalid("", f"is {type(resource).__name__}, not a resource with apiVersion and kind")
+    kind, version = resource.get("kind"), str(resource.get("apiVersion", ""))
+    if kind is None:
+        raise Invalid("kind", "is missing: a resource has apiVersion and kind")
+    if kind == "Template" and isinstance(resource.get("objects"), list):
+        raise Invalid("kind", "is a template of OpenShift; import what `oc process` makes of it")
+    if kind == "CronJob" and not version:
+        raise Invalid("apiVersion", "is missing; a CronJob has batch/v1")
+    return kind != "CronJob" or not _API.fullmatch(version)
+
+
+def _text(resource: object) -> str:
+    """How a resource is named to people: `CronJob web/report: 0 2 * * *`."""
+    if not isinstance(resource, dict):
+        return imported.shown(str(resource))
+    place = _mapping(resource.get("metadata"))
+    spec = _mapping(resource.get("spec"))
+    name = "/".join(str(part) for part in (place.get("namespace"), place.get("name")) if part)
+    schedule = f": {spec['schedule']}" if isinstance(spec.get("schedule"), str) else ""
+    return imported.shown(" ".join(filter(None, (str(resource.get("kind", "")), name))) + schedule)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _candidate(resource: Any, line: int, text: str, options: Options) -> Candidate:
+    metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
+    name, namespace = _name(metadata), str(metadata.get("namespace") or "")
+    template = _mapping(spec.get("jobTemplate"))
+    job = _mapping(template.get("spec"))
+    _check_template(resource)
+    trigger, notes = _trigger(spec, options)
+    policies, more = _policies(spec, job)
+    labels, too_many = _labels(metadata, namespace, is_off=spec.get("suspend") is True)
+    return Candidate(
+        line=line,
+        text=text,
+        name=".".join(filter(None, (namespace, name))),
+        identity=(namespace, name),
+        trigger=trigger,
+        payload={"namespace": namespace or None, "name": name, "jobTemplate": _plain(template)},
+        description=imported.description_of(str(_mapping(metadata.get("annotations")).get("description", ""))),
+        policies=policies,
+        labels=labels,
+        notes=(*notes, *more, *too_many, *_not_carried(spec)),
+    )
+
+
+def _name(metadata: Mapping[str, Any]) -> str:
+    name = metadata.get("name") or metadata.get("generateName")
+    if not name:
+        raise Invalid("metadata.name", "has no metadata.name")
+    return str(name)
+
+
+def _check_template(value: object) -> None:
+    """Refuses what a template engine has yet to fill in, wherever it stands."""
+    match value:
+        case str():
+            found = imported.template_in(value)
+            if found:
+                raise Invalid("", f"is a template: `{found}` is to be filled in first (helm template); import that")
+        case dict():
+            for key, inner in value.items():
+                _check_template(key)
+                _check_template(inner)
+        case list():
+            for inner in value:
+                _check_template(inner)
+
+
+def _plain(value: Any) -> Any:
+    """`value` without the marks of its lines."""
+    if isinstance(value, dict):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+# --- when ------------------------------------------------------------------------------------------------------
+
+
+def _trigger(spec: Mapping[str, Any], options: Options) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    schedule, zone = spec.get("schedule"), spec.get("timeZone")
+    if schedule is None:
+        raise Invalid("spec.schedule", "has no spec.schedule")
+    if not isinstance(schedule, str):
+        raise Invalid("spec.schedule", f"has a spec.schedule that is {type(schedule).__name__}: put it in quotes")
+    placeholder = _PLACEHOLDER.search(f"{schedule} {zone or ''}")
+    if placeholder:
+        raise Invalid("", f"is a template: `{placeholder[0]}` is to be filled in first; import what it makes")
+    text = schedule.strip()
+    prefixed = _ZONE.fullmatch(text)
+    if prefixed:
+        if zone:
+            raise Invalid("spec.timeZone", "names a zone twice, in spec.timeZone and in spec.schedule")
+        zone, text = prefixed.groups()
+    every = _EVERY.fullmatch(text)
+    if every:
+        said = "@every counts from the start of the controller; here from the full clock"
+        return {"every": imported.every_of(every[1]), "anchor": imported.NATURAL_ANCHOR}, (said,)
+    notes = () if zone else (f"read in {options.timezone or DEFAULT_ZONE}, the zone of the controller",)
+    same, changed = as_here(text)
+    return {"cron": same, "timezone": zone or options.timezone or DEFAULT_ZONE}, (*notes, *changed)
+
+
+def as_here(text: str) -> tuple[str, tuple[str, ...]]:
+    """An expression of robfig/cron as one that means the same here, and what was changed in it."""
+    fields = ["*" if field == "?" else field for field in text.split()]
+    if len(fields) != 5:
+        return text, ()
+    for here, other, low_high in ((2, 4, "1-31"), (4, 2, "0-6")):
+        if re.fullmatch(r"\*/([2-9]|\d\d+)", fields[here]) and not fields[other].startswith("*"):
+            fields[here] = low_high + fields[here][1:]
+    same = " ".join(fields)
+    if same == " ".join(text.split()).replace("?", "*"):
+        return text, ()
+    return same, (f"`{text}` is written `{same}`: there a day field with a step is restricted, and either day matches",)
+
+
+# --- how -------------------------------------------------------------------------------------------------------
+
+
+def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    notes: list[str] = []
+    policies: dict[str, Any] = {"overlap": _overlap(spec.get("concurrencyPolicy") or "Allow", notes)}
+    deadline = spec.get("startingDeadlineSeconds")
+    if deadline is not None:
+        seconds = _seconds(deadline, "spec.startingDeadlineSeconds")
+        policies["misfire"] = {"policy": "skip", "grace_seconds": max(1, min(seconds, _MAX_GRACE_SECONDS))}
+    retries = job.get("backoffLimit", DEFAULT_BACKOFF_LIMIT)
+    attempts = _seconds(DEFAULT_BACKOFF_LIMIT if retries is None else retries, "jobTemplate.spec.backoffLimit") + 1
+    if attempts > MAX_ATTEMPTS:
+        notes.append(f"backoffLimit: {attempts - 1} is more than the {MAX_ATTEMPTS - 1} retries that there are here")
+    policies["retry"] = {"max_attempts": min(attempts, MAX_ATTEMPTS), "backoff": dict(_BACKOFF)}
+    limit = job.get("activeDeadlineSeconds")
+    if limit is not None:
+        seconds = _seconds(limit, "jobTemplate.spec.activeDeadlineSeconds")
+        policies["timeout_seconds"] = max(1, min(seconds, MAX_TIMEOUT_SECONDS))
+        if seconds > MAX_TIMEOUT_SECONDS:
+            notes.append(
+                f"activeDeadlineSeconds: {seconds} is longer than an attempt may take here, {MAX_TIMEOUT_SECONDS} s: "
+                "let the target start the work and not wait for it"
+            )
+    return policies, tuple(notes)
+
+
+def _overlap(policy: object, notes: list[str]) -> str:
+    if policy not in ("Allow", "Forbid", "Replace"):
+        raise Invalid("spec.concurrencyPolicy", f"has concurrencyPolicy {policy!r}; it is Allow, Forbid or Replace")
+    if policy == "Replace":
+        notes.append(
+            "concurrencyPolicy: Replace is not offered here: while a run is going on, a new fire is skipped (Forbid)"
+        )
+    return "allow" if policy == "Allow" else "skip"
+
+
+def _seconds(value: object, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Invalid(field, f"has {field} {value!r}, which is no whole number from 0")
+    return value
+
+
+def _labels(metadata: Mapping[str, Any], namespace: str, *, is_off: bool) -> tuple[dict[str, str], tuple[str, ...]]:
+    own = {
+        name: value
+        for name, text in _mapping(metadata.get("labels")).items()
+        if _LABEL_NAME.fullmatch(str(name)) and (value := imported.label_of(text)) is not None
+    }
+    kept = dict(list(own.items())[:_MAX_LABELS])
+    notes = () if len(kept) == len(own) else (f"of {len(own)} labels the first {_MAX_LABELS} are kept",)
+    kept |= {"namespace": namespace} if namespace else {}
+    return kept | ({imported.OFF_LABEL: imported.OFF} if is_off else {}), notes
+
+
+def _not_carried(spec: Mapping[str, Any]) -> Iterator[str]:
+    if spec.get("suspend") is True:
+        yield f"is suspended: it has the label {imported.OFF_LABEL}={imported.OFF}, and bulk resume leaves it out"
+    for name in spec:
+        if name not in _KNOWN:
+            yield f"spec.{name} is not known and not carried over"
+    limits = [name for name in _NO_SUCH if name in spec]
+    if limits:
+        yield f"{' and '.join(limits)}: {_NO_SUCH[limits[0]]}"
+
+
+__all__ = ["DEFAULT_ZONE", "Marked", "Options", "as_here", "read"]
