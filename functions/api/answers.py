@@ -181,6 +181,80 @@ class FiresAnswer(Answered):
     fires: list[FireAnswer] = Field(description="At most `limit`.")
 
 
+class WarningAnswer(Answered):
+    """What will surprise whoever wrote a trigger."""
+
+    code: str = Field(description="Its type; docs/warnings.md is the table.")
+    text: str = Field(description="A sentence for people.")
+
+
+class ImportedAnswer(Answered):
+    """A schedule that a file became, as it is registered or would be."""
+
+    line: int = Field(description="Where it stands in the file.")
+    text: str = Field(description="What stands there.")
+    id: str = Field(description="The same whenever the same job of the same source is imported.")
+    outcome: Literal["created", "unchanged", "differs", "replaced", "pending"] = Field(
+        description="New; there and the same; there and different, left as it is; there, and changed to what the file "
+        "says; not reached in time, import again. In a dry run: what would be."
+    )
+    differs: list[str] = Field(description="The fields in which the stored one is different.")
+    status: Status = Field(description="`held`, unless it was there and has been turned on since.")
+    description: str = Field(description="The comment above it, or what the manifest says.")
+    owner: str = Field(description="As the import named it.")
+    trigger: dict[str, Any] = Field(description="As in a schedule.")
+    target: dict[str, str] = Field(description="As in a schedule.")
+    payload: Any = Field(description="What the job was.")
+    policies: dict[str, Any] = Field(description="As in a schedule, every default spelled out.")
+    labels: dict[str, str] = Field(description="`import`, and what the file tells.")
+    start_at: Time | None = Field(description="As in a schedule.")
+    end_at: Time | None = Field(description="As in a schedule.")
+    words: str = Field(description="Its trigger in words.")
+    warnings: list[WarningAnswer] = Field(description="What about its trigger will surprise.")
+    notes: list[str] = Field(description="What could not be carried over as it stood.")
+
+
+class RefusedAnswer(Answered):
+    """What became no schedule."""
+
+    line: int = Field(description="Where it stands, or begins.")
+    text: str = Field(description="What stands there, or its name.")
+    reason: str = Field(description="Why, and what to write instead; the same words as when it is registered.")
+
+
+class ImportAnswer(Answered):
+    """A file, all of it: what it became, what was refused, what was none of it."""
+
+    import_: str = Field(alias="import", description="The value of the label `import` that each schedule has.")
+    dry_run: bool = Field(description="Whether nothing was changed.")
+    complete: bool = Field(description="False: time was up; import the same again, and it goes on.")
+    counts: dict[str, int] = Field(description="Of lines or resources, and of each outcome; they add up.")
+    notes: list[str] = Field(description="What is to be known of the whole.")
+    schedules: list[ImportedAnswer] = Field(description="As they stand in the file.")
+    refused: list[RefusedAnswer] = Field(description="By line.")
+    ignored: list[RefusedAnswer] = Field(description="Resources of other kinds.")
+
+
+class BulkFailedAnswer(Answered):
+    """A schedule that could not be changed."""
+
+    id: str = Field(description="Its id.")
+    reason: str = Field(description="Why.")
+
+
+class BulkAnswer(Answered):
+    """What a change of many schedules did, or would do."""
+
+    dry_run: bool = Field(description="Whether nothing was changed.")
+    counts: dict[str, int] = Field(
+        description="`scanned` held schedules, `matched` of them, `resumed`, `failed`, and `off`: left out, having "
+        "been off in the old system."
+    )
+    schedules: list[str] = Field(description="The ids that matched, or the first hundred of them.")
+    failed: list[BulkFailedAnswer] = Field(description="Those that could not be changed.")
+    cursor: str | None = Field(description="To go on from here; null: that was all.")
+
+
 class PreviewAnswer(Answered):
     """Nominal times of a trigger, oldest first."""
 

@@ -38,6 +38,8 @@ through only while the schedule is the one that you have seen (else 412)."""
 
 TAGS: Final = {
     "schedules": "Register, read, change, pause, resume and delete; see when one fires.",
+    "imports": "What files of other schedulers become: crontabs, CronJobs, EventBridge Scheduler.",
+    "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
     "ledger": "Why a schedule ran at a time, or did not.",
     "preview": "When a trigger would fire.",

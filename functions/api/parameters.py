@@ -58,3 +58,48 @@ IfMatch = Annotated[
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", description="* alone: the schedule must not be there yet.")
 ]
+
+ZoneQuery = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        description="An IANA name: the zone of the machine or cluster that the file comes from, for times that it "
+        "names no zone for. Left out: UTC, and the answer says so.",
+    ),
+]
+FormQuery = Annotated[
+    Literal["user", "system"] | None,
+    Query(description="Whether a user stands before each command. Left out: found out, and the answer says how."),
+]
+TzQuery = Annotated[
+    Literal["times", "command"] | None,
+    Query(description="What an assignment of TZ is the zone of. Left out: the command, if `timezone` is given."),
+]
+SourceQuery = Annotated[
+    str,
+    Query(
+        max_length=200,
+        pattern=TEXT,
+        description="Where the file comes from, such as web1:/etc/crontab: it keeps the ids of several sources apart, "
+        "names the import, and tells the form of a crontab.",
+    ),
+]
+TargetQuery = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=4_096,
+        description="What is called: a handler's name, a webhook's URL, cronfleet-target-…, or a target as JSON.",
+    ),
+]
+OwnerQuery = Annotated[str, Query(max_length=128, description="Who answers for the schedules.")]
+ExistingQuery = Annotated[
+    Literal["keep", "replace"],
+    Query(description="What becomes of a schedule that is there, held, and says something else than the file."),
+]
+FlagQuery = Annotated[
+    Literal["true", "false"], Query(description="Whether new schedules note what they would fire, from now on.")
+]
+DryRunQuery = Annotated[
+    Literal["true", "false"], Query(description="`true` changes nothing and shows the same answer.")
+]

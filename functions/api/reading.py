@@ -215,10 +215,11 @@ def _float(text: str) -> float | _Unkept:
 def _check(body: Any) -> None:
     if not isinstance(body, dict):
         raise Invalid("body", f"must be a JSON object, {{…}}, not {kind_of(body)}")
-    _check_value(body, ())
+    check_value(body, ())
 
 
-def _check_value(value: Any, path: tuple[str, ...]) -> None:
+def check_value(value: Any, path: tuple[str, ...]) -> None:
+    """Raises `Invalid` for what `parse` found and cannot be kept, with its path."""
     if len(path) > MAX_DEPTH:
         raise Invalid(dotted(path[:3]), f"is nested deeper than {MAX_DEPTH} levels")
     match value:
@@ -231,10 +232,10 @@ def _check_value(value: Any, path: tuple[str, ...]) -> None:
                 raise Invalid(dotted((*path, value.name)), "stands there twice; write each name once")
             for name, inner in value.items():
                 _check_text(name, path)
-                _check_value(inner, (*path, name))
+                check_value(inner, (*path, name))
         case list():
             for position, inner in enumerate(value):
-                _check_value(inner, (*path, str(position)))
+                check_value(inner, (*path, str(position)))
 
 
 def _check_text(text: str, path: tuple[str, ...]) -> None:

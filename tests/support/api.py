@@ -15,7 +15,7 @@ import pytest
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler
-from functions.api.routes import health, ledger, runs, schedules
+from functions.api.routes import bulk, health, imports, ledger, runs, schedules
 from tests.support.settable_clock import CountingIds, SettableClock
 
 EVENTS = Path(__file__).parent.parent / "events"
@@ -119,6 +119,15 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
     monkeypatch.setattr(bootstrap, "_store", lambda _: store)
     monkeypatch.setattr(bootstrap, "SystemClock", lambda: clock)
     monkeypatch.setattr(bootstrap, "SystemIds", lambda: ids)
-    for cached in (schedules._settings, schedules._service, runs._service, ledger._service, health._service):
+    for cached in (
+        schedules._settings,
+        schedules._service,
+        imports._settings,
+        imports._service,
+        bulk._service,
+        runs._service,
+        ledger._service,
+        health._service,
+    ):
         cached.cache_clear()
     return Api(store, clock)

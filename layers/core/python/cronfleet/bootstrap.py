@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.services.access import Access
+    from cronfleet.services.bulk import Bulk
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.health import Health
+    from cronfleet.services.imports import Imports
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
@@ -146,6 +148,20 @@ def schedules(settings: Settings) -> "Schedules":
     from cronfleet.services.schedules import Schedules
 
     return Schedules(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def imports(settings: Settings) -> "Imports":
+    """What other schedulers' files become."""
+    from cronfleet.services.imports import Imports
+
+    return Imports(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
+
+
+def bulk(settings: Settings) -> "Bulk":
+    """What callers do with many schedules at once."""
+    from cronfleet.services.bulk import Bulk
+
+    return Bulk(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
 
 
 def runs(settings: Settings) -> "Runs":

@@ -110,7 +110,7 @@ def read(text: str, options: Options, not_utf8: frozenset[int] = frozenset()) ->
             notes = ("the line is not UTF-8 and was read as Latin-1",) if number in not_utf8 else ()
             candidates.append(_job(number, line, state, notes))
         except Invalid as error:
-            refusals.append(Refusal(number, imported.shown(line.strip(_BLANKS)), error.reason))
+            refusals.append(Refusal(number, imported.shown(line), error.reason))
         state.comments.clear()
         state.continued = line.endswith("\\")
     counts |= {"lines": len(lines), "switched_off": sum(1 for line in lines if _is_switched_off(line))}
@@ -233,7 +233,7 @@ def _job(number: int, line: str, state: _State, notes: tuple[str, ...]) -> Candi
     state.seen[who] = nth = state.seen.get(who, 0) + 1
     return Candidate(
         line=number,
-        text=imported.shown(line.strip(_BLANKS)),
+        text=imported.shown(line),
         name=_name(command),
         identity=(*who, str(nth)),
         trigger=trigger,

@@ -30,8 +30,10 @@ class Options:
     has_target: bool = False
 
 
-def read(entries: Sequence[tuple[int, object]], options: Options) -> Sheet:
-    """Each entry (its line, and its JSON value) is one schedule as `get-schedule` or `list-schedules` shows it."""
+def read(entries: Sequence[tuple[int, object]], options: Options, notes: tuple[str, ...] = ()) -> Sheet:
+    """Each entry (its line, and its JSON value) is one schedule as `get-schedule` or `list-schedules` shows it; `notes`
+    are what is said of the whole.
+    """
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     for line, entry in entries:
@@ -40,7 +42,7 @@ def read(entries: Sequence[tuple[int, object]], options: Options) -> Sheet:
             candidates.append(_candidate(_mapping(entry), line, text, options))
         except Invalid as error:
             refusals.append(Refusal(line, text, error.reason))
-    return Sheet(tuple(candidates), tuple(refusals), {"entries": len(entries)})
+    return Sheet(tuple(candidates), tuple(refusals), {"entries": len(entries)}, notes)
 
 
 def entries_of(document: object) -> tuple[list[object], tuple[str, ...]]:

@@ -23,7 +23,7 @@ OFF: Final = "off"
 NATURAL_ANCHOR: Final = "1970-01-01T00:00:00Z"
 """Where an interval counts from that says nothing of it: so `5m` falls on the clock's full five minutes."""
 
-LONGEST_TEXT: Final = 400
+LONGEST_TEXT: Final = 1_000
 """Characters of a line that a refusal shows."""
 LONGEST_DESCRIPTION: Final = 2_000
 _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
