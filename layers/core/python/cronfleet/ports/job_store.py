@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
+from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -153,6 +154,33 @@ class PutZoneRelease:
     release: ZoneRelease
 
 
+@dataclass(frozen=True, slots=True)
+class PutCalendarHead:
+    """Put what stands first of a calendar, on the condition that it is still `before` (`None`: there is none)."""
+
+    head: CalendarHead
+    before: CalendarHead | None
+
+
+@dataclass(frozen=True, slots=True)
+class InsertCalendar:
+    """Put a version that is not there; versions are never changed."""
+
+    calendar: Calendar
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCalendar:
+    """Change nothing, on the condition that `version` is still the calendar's newest and it is not deleted.
+
+    So a schedule that follows a calendar is there before the next version is, and found by its retiming.
+    """
+
+    tenant: str
+    name: str
+    version: int
+
+
 Write: TypeAlias = (
     CreateTimer
     | UpdateTimer
@@ -164,6 +192,9 @@ Write: TypeAlias = (
     | InsertIdempotency
     | InsertRetiming
     | PutZoneRelease
+    | PutCalendarHead
+    | InsertCalendar
+    | CheckCalendar
 )
 
 
@@ -178,7 +209,32 @@ class TimedStore(Protocol):
         ...
 
 
-class ScheduleStore(TimedStore, Protocol):
+class CalendarStore(Protocol):
+    """Calendars. Every trigger that a store hands out has its calendar's content with it, kept by the process."""
+
+    def get_calendar_head(self, tenant: str, name: str) -> CalendarHead | None:
+        """What stands first of a calendar, read strongly; deleted ones too."""
+        ...
+
+    def get_calendar(self, tenant: str, name: str, version: int) -> Calendar | None:
+        """A version; it never changes, so it is read once by a process. `None` for one that is not there, or that
+        cannot be read.
+        """
+        ...
+
+    def list_calendars(self, tenant: str, *, cursor: str | None, limit: int) -> Page[CalendarHead]:
+        """A tenant's calendars by name, deleted ones left out; a page may be short and still have a cursor."""
+        ...
+
+    def list_following(self, tenant: str, name: str, *, cursor: str | None, limit: int) -> Page[Listed]:
+        """The schedules whose trigger uses the calendar `name`, pinned ones too, tombstones left out.
+
+        By an index, so what was written in the last moments may be missing.
+        """
+        ...
+
+
+class ScheduleStore(TimedStore, CalendarStore, Protocol):
     """Timers, definitions, lists; and the one transaction that every change goes through."""
 
     def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:

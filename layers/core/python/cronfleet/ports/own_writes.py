@@ -3,14 +3,17 @@
 from typing import Any
 
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
+
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
     InsertRun,
     PutZoneRelease,
+    PutCalendarHead,
     ReplaceRun,
     UpdateTimer,
     Write,
@@ -30,6 +33,8 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, Timer) and before.change_id != stored.change_id == timer.change_id
         case InsertAudit(entry):
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
+        case PutCalendarHead(head):
+            return isinstance(stored, CalendarHead) and stored.change_id == head.change_id
         case InsertRun(run):
             return isinstance(stored, Run) and stored == run
         case ReplaceRun(run):

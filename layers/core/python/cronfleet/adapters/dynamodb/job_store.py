@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import boto3
 from botocore.config import Config
 
+from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
@@ -24,7 +25,8 @@ def dynamodb_client() -> "DynamoDBClient":
     return boto3.client("dynamodb", config=CONFIG)
 
 
-class DynamoJobStore(DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
+class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
+
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
     def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:

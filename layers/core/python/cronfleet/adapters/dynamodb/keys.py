@@ -111,6 +111,19 @@ def tenant(tenant_id: str) -> str:
     return f"TENANT#{tenant_id}"
 
 
+def calendar(tenant_id: str, name: str) -> str:
+    """The partition of a calendar's versions; their sort keys are those of `version`."""
+    return f"{tenant_id}#{name}"
+
+
+def parse_calendar(partition: str) -> tuple[str, str]:
+    """Tenant and name; raises `ValueError`."""
+    tenant_id, separator, name = partition.partition("#")
+    if not separator:
+        raise ValueError(f"{partition!r} is not the partition of a calendar's versions")
+    return tenant_id, name
+
+
 def idempotency(tenant_id: str) -> str:
     """The partition of a tenant's idempotency records."""
     return f"IDEMPOTENCY#{tenant_id}"

@@ -64,6 +64,7 @@ class TimerRecord(Model):
     due_shard = UnicodeAttribute(null=True)
     status = UnicodeAttribute()
     trigger = JsonAttribute()
+    calendar = UnicodeAttribute(null=True)
     policies = JsonAttribute()
     timeout_seconds = WholeAttribute()
     version = WholeAttribute()
@@ -317,6 +318,37 @@ class ZoneReleaseRecord(Model):
     coming = UnicodeAttribute(null=True)
     coming_since = WholeAttribute(null=True)
     rev = WholeAttribute()
+
+
+class CalendarHeadRecord(Model):
+    """What stands first of a calendar: its newest version."""
+
+    class Meta:
+        table_name = schema.CALENDARS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    version = WholeAttribute()
+    covers_until = WholeAttribute()
+    description = UnicodeAttribute()
+    updated_at = WholeAttribute()
+    change_id = UnicodeAttribute()
+    is_deleted = WholeAttribute(null=True)
+
+
+class CalendarRecord(Model):
+    """One immutable version of a calendar."""
+
+    class Meta:
+        table_name = schema.CALENDARS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    version = WholeAttribute()
+    content = BinaryAttribute()
+    author = UnicodeAttribute()
+    created_at = WholeAttribute()
+    reason = UnicodeAttribute()
 
 
 Record = TypeVar("Record", bound=Model)

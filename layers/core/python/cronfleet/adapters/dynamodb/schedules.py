@@ -15,6 +15,7 @@ from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
+from cronfleet.ports.bound import Kept, bound_definition, bound_timer
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
 
 MAX_LIST_PAGES: Final = 20
@@ -28,18 +29,20 @@ _ID_MARGIN: Final = MINUTE
 class DynamoSchedules:
     """Timers, definitions, lists, and the one transaction."""
 
+    _kept: Kept
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
         item = self._database.get(schema.SCHEDULES, keys.schedule(tenant, schedule_id), keys.TIMER)
-        return None if item is None else timer_of(item)
+        return None if item is None else bound_timer(timer_of(item), self._kept.find)
 
     def get_definition(self, tenant: str, schedule_id: str, version: int) -> Definition | None:
         place = (schema.SCHEDULES, keys.schedule(tenant, schedule_id), keys.version(version))
         # It never changes, so a copy that has it is right; only "not there" may be news that has not arrived yet.
         item = self._database.get(*place, consistent=False) or self._database.get(*place)
-        return None if item is None else definition_of(item)
+        return None if item is None else bound_definition(definition_of(item), self._kept.find)
 
     def get_schedules(self, tenant: str, listed: Sequence[Listed]) -> Sequence[tuple[Timer, Definition]]:
         wanted = [
@@ -51,14 +54,14 @@ class DynamoSchedules:
             (item["pk"]["S"], item["sk"]["S"]): item for item in self._database.batch_get(schema.SCHEDULES, wanted)
         }
         timers = [items.get((keys.schedule(tenant, one.schedule_id), keys.TIMER)) for one in listed]
-        live = [timer_of(item) for item in timers if item is not None]
+        live = [bound_timer(timer_of(item), self._kept.find) for item in timers if item is not None]
         found = ((timer, self._definition(timer, items)) for timer in live if timer.status is not Status.CANCELLED)
         return [(timer, definition) for timer, definition in found if definition is not None]
 
     def _definition(self, timer: Timer, items: dict[tuple[str, str], Item]) -> Definition | None:
         item = items.get((keys.schedule(timer.tenant, timer.schedule_id), keys.version(timer.version)))
         if item is not None:
-            return definition_of(item)
+            return bound_definition(definition_of(item), self._kept.find)
         return self.get_definition(timer.tenant, timer.schedule_id, timer.version)
 
     def list_schedules(

@@ -51,6 +51,7 @@ DUE_PROJECTION: Final = (
     "tier",
     "status",
     "trigger",
+    "calendar",
     "version",
     "epoch",
     "rev",
@@ -67,6 +68,8 @@ DUE_PROJECTION: Final = (
 DUE: Final = Index("due", Key("due_shard"), Key("due_at", "N"), DUE_PROJECTION)
 # Only TIMER items carry `list_tenant`; nothing projected here changes when a schedule fires.
 BY_TENANT: Final = Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("status", "version"))
+# Sparse: only the TIMER of a schedule that uses a calendar carries its name. Keys alone, none of which a claim changes.
+BY_CALENDAR: Final = Index("by_calendar", Key("list_tenant"), Key("calendar"), ())
 # Sparse: a row carries `failed_tenant` only when it is dead or refused.
 FAILED: Final = Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",))
 
@@ -74,7 +77,7 @@ SCHEDULES: Final = Table(
     name="schedules",
     partition=Key("pk"),
     sort=Key("sk"),
-    indexes=(DUE, BY_TENANT),
+    indexes=(DUE, BY_TENANT, BY_CALENDAR),
     ttl=TTL_ATTRIBUTE,
 )
 """One item collection per schedule: TIMER, V#n, GATE, and timers of its runs."""
@@ -127,4 +130,11 @@ RETIMINGS: Final = Table(
 )
 """Jobs that look at schedules again, open and finished, and the zone release in force."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS)
+CALENDARS: Final = Table(
+    name="calendars",
+    partition=Key("pk"),
+    sort=Key("sk"),
+)
+"""What stands first of each calendar of a tenant, and in partitions of their own the versions, which never change."""
+
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS)

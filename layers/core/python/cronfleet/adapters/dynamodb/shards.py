@@ -19,6 +19,7 @@ from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports import cursors
+from cronfleet.ports.bound import Kept, bound_item
 from cronfleet.ports.job_store import Page
 
 MAX_BATCH_PAGES: Final = 20
@@ -49,6 +50,8 @@ _SAME_BOOKS: Final = Expression("#rev = :rev")
 
 class DynamoShards:
     """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
+
+    _kept: Kept
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -118,7 +121,7 @@ class DynamoShards:
             start=None if cursor is None else _due_start(shard, cursor),
         )
         more = None if last is None else cursors.encode([last["due_at"]["N"], last["pk"]["S"], last["sk"]["S"]])
-        return Page([due_item_of(item) for item in items], more)
+        return Page([bound_item(due_item_of(item), self._kept.find) for item in items], more)
 
     def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
         return [self.claim_one(batch_id, claim) for claim in claims]

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, assert_never
+from typing import Any, Final, TypeAlias, assert_never
 
-from cronfleet.adapters.dynamodb import schema
-from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number
+from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
+from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
 from cronfleet.adapters.dynamodb.items.retimings import (
     release_item,
@@ -19,23 +20,41 @@ from cronfleet.adapters.dynamodb.items.retimings import (
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
+from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
+    CheckCalendar,
     CreateTimer,
     InsertAudit,
+    InsertCalendar,
     InsertDefinition,
     InsertIdempotency,
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
     PutZoneRelease,
+    PutCalendarHead,
     Refused,
     ReplaceRun,
     UpdateTimer,
     Write,
 )
 from cronfleet.ports.own_writes import proves_commit
+
+Put: TypeAlias = (
+    CreateTimer
+    | UpdateTimer
+    | InsertDefinition
+    | InsertRun
+    | ReplaceRun
+    | InsertRunTimer
+    | InsertAudit
+    | InsertIdempotency
+    | PutCalendarHead
+    | InsertCalendar
+)
+"""The writes that put an item."""
 
 MAX_WRITES: Final = 100
 """Actions per TransactWriteItems."""
@@ -51,6 +70,8 @@ _SAME_REST: Final = Expression(SAME_REST)
 SAME_REV: Final = Expression("#rev = :rev")
 # A retired timer makes room: an attempt that was put off comes again under its number.
 _NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
+_SAME_HEAD: Final = Expression("#change_id = :change_id")
+_IS_NEWEST: Final = Expression("#version = :version AND attribute_not_exists(#is_deleted)")
 _NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= :now")
 
 
@@ -59,7 +80,7 @@ def commit(database: Database, writes: Sequence[Write]) -> None:
     if len(writes) > MAX_WRITES:
         raise ValueError(f"{len(writes)} writes in one transaction: DynamoDB takes {MAX_WRITES}")
     now = database.clock.now()
-    actions = [{"Put": _put(database, write, now)} for write in writes]
+    actions = [_action(database, write, now) for write in writes]
     try:
         database.transact(actions, token_of(actions))
     except Cancelled as cancelled:
@@ -83,12 +104,20 @@ def timer_condition(rev: int, nominal_at: Instant | None) -> tuple[str, Item]:
     return SAME_FIRE, {":rev": number(rev), ":nominal_at": number(nominal_at)}
 
 
-def _put(database: Database, write: Write, now: Instant) -> dict[str, Any]:
+def _action(database: Database, write: Write, now: Instant) -> dict[str, Any]:
+    if isinstance(write, CheckCalendar):
+        key = {"pk": text(write.tenant), "sk": text(write.name)}
+        request = _IS_NEWEST.request({":version": number(write.version)})
+        return {"ConditionCheck": {"TableName": database.name(schema.CALENDARS), "Key": key, **request}}
+    return {"Put": _put(database, write, now)}
+
+
+def _put(database: Database, write: Put, now: Instant) -> dict[str, Any]:
     table, item, expression, values = _parts(write, now)
     return {"TableName": database.name(table), "Item": item, **expression.request(values)}
 
 
-def _parts(write: Write, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
+def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
     match write:
         case CreateTimer(timer):
             return schema.SCHEDULES, timer_item(timer), ABSENT, None
@@ -121,6 +150,12 @@ def _parts_beside_schedules(
             return schema.RETIMINGS, retiming_item(job), ABSENT, None
         case PutZoneRelease(release):
             return schema.RETIMINGS, release_item(release), *_same_release(release)
+        case PutCalendarHead(head, None):
+            return schema.CALENDARS, head_item(head), ABSENT, None
+        case PutCalendarHead(head, CalendarHead(change_id=change_id)):
+            return schema.CALENDARS, head_item(head), _SAME_HEAD, {":change_id": text(change_id)}
+        case InsertCalendar(calendar):
+            return schema.CALENDARS, calendar_item(calendar), ABSENT, None
     assert_never(write)
 
 
@@ -149,4 +184,8 @@ def _stored(write: Write, item: Item | None) -> Any:
             return retiming_of(item)
         case PutZoneRelease():
             return release_of(item)
+        case PutCalendarHead() | CheckCalendar():
+            return head_of(item)
+        case InsertCalendar():
+            return calendar_of(item)
     assert_never(write)

@@ -1,5 +1,6 @@
 """The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
 
+from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
@@ -12,7 +13,8 @@ from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 
 
-class MemoryJobStore(MemorySchedules, MemoryRuns, MemoryShards, MemoryRetimings):
+class MemoryJobStore(MemorySchedules, MemoryCalendars, MemoryRuns, MemoryShards, MemoryRetimings):
+
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
     def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:

@@ -1,14 +1,17 @@
 """`ScheduleStore` in memory."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from cronfleet.adapters.memory import transactions
+from cronfleet.adapters.memory.calendars import find
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
+from cronfleet.ports.bound import bound_definition, bound_timer
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
 
 
@@ -17,12 +20,15 @@ class MemorySchedules:
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self._find = partial(find, state)
 
     def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
-        return self.state.timers.get((tenant, schedule_id))
+        timer = self.state.timers.get((tenant, schedule_id))
+        return None if timer is None else bound_timer(timer, self._find)
 
     def get_definition(self, tenant: str, schedule_id: str, version: int) -> Definition | None:
-        return self.state.definitions.get(((tenant, schedule_id), version))
+        definition = self.state.definitions.get(((tenant, schedule_id), version))
+        return None if definition is None else bound_definition(definition, self._find)
 
     def get_schedules(self, tenant: str, listed: Sequence[Listed]) -> Sequence[tuple[Timer, Definition]]:
         found = []

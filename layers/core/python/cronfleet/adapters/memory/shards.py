@@ -3,7 +3,9 @@
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from cronfleet.adapters.memory.calendars import find
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
 from cronfleet.adapters.memory.transactions import same_fire
@@ -23,6 +25,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.ports.bound import bound_item
 from cronfleet.ports.job_store import Page
 
 
@@ -79,7 +82,8 @@ class MemoryShards:
         return held
 
     def due(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
-        return self.state.due_index.page(shard, until, cursor, limit)
+        page = self.state.due_index.page(shard, until, cursor, limit)
+        return Page([bound_item(item, partial(find, self.state)) for item in page.items], page.cursor)
 
     def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
         return [self.claim_one(batch_id, claim) for claim in claims]

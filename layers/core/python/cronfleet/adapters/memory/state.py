@@ -6,6 +6,7 @@ from typing import TypeAlias
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
+from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -47,6 +48,8 @@ class State:
     log: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """The order of each shard's batches."""
     books: dict[int, Books] = field(default_factory=dict)
+    calendar_heads: dict[tuple[str, str], CalendarHead] = field(default_factory=dict)
+    calendars: dict[tuple[str, str, int], Calendar] = field(default_factory=dict)
     receipts: dict[tuple[RunKey, str], Receipt] = field(default_factory=dict)
     open_retimings: dict[str, Retiming] = field(default_factory=dict)
     finished_retimings: dict[str, Retiming] = field(default_factory=dict)

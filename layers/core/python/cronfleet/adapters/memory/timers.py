@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from cronfleet.adapters.memory.calendars import bare
 from cronfleet.adapters.memory.due_index import ItemKey
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.claim import RunTimer, Unreadable
@@ -24,6 +25,7 @@ def run_timer_key(key: RunKey, attempt: int) -> ItemKey:
 def put_timer(state: State, timer: Timer) -> None:
     """Store `timer`; it waits in the due index while it has a `due_at`."""
     key = timer_key(timer.tenant, timer.schedule_id)
+    timer = bare(timer)
     state.timers[timer.tenant, timer.schedule_id] = timer
     state.damaged.pop(key, None)
     if timer.due_at is None:

@@ -4,23 +4,28 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from cronfleet.adapters.memory.calendars import bare_definition
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
+from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
+    CheckCalendar,
     CreateTimer,
     IdempotencyRecord,
     InsertAudit,
+    InsertCalendar,
     InsertDefinition,
     InsertIdempotency,
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
     PutZoneRelease,
+    PutCalendarHead,
     Refused,
     ReplaceRun,
     UpdateTimer,
@@ -72,6 +77,12 @@ def _stored(state: State, write: Write) -> Any:
             return state.open_retimings.get(job.job_id)
         case PutZoneRelease():
             return state.zone_release
+        case PutCalendarHead(head):
+            return state.calendar_heads.get((head.tenant, head.name))
+        case CheckCalendar(tenant, name):
+            return state.calendar_heads.get((tenant, name))
+        case InsertCalendar(calendar):
+            return state.calendars.get((calendar.tenant, calendar.name, calendar.version))
     assert_never(write)
 
 
@@ -88,6 +99,10 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
         case PutZoneRelease(release):
             return (stored.rev if isinstance(stored, ZoneRelease) else 0) == release.rev - 1
+        case PutCalendarHead(before=before):
+            return stored == before
+        case CheckCalendar(version=version):
+            return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
 
 
@@ -96,7 +111,8 @@ def _apply(state: State, write: Write) -> None:
         case CreateTimer(timer) | UpdateTimer(timer):
             put_timer(state, timer)
         case InsertDefinition(definition):
-            state.definitions[(definition.tenant, definition.schedule_id), definition.version] = definition
+            key = (definition.tenant, definition.schedule_id)
+            state.definitions[key, definition.version] = bare_definition(definition)
         case InsertRun(run) | ReplaceRun(run):
             put_run(state, run)
         case InsertRunTimer(timer):
@@ -109,5 +125,11 @@ def _apply(state: State, write: Write) -> None:
             state.open_retimings[job.job_id] = job
         case PutZoneRelease(release):
             state.zone_release = release
+        case PutCalendarHead(head):
+            state.calendar_heads[head.tenant, head.name] = head
+        case InsertCalendar(calendar):
+            state.calendars[calendar.tenant, calendar.name, calendar.version] = calendar
+        case CheckCalendar():
+            pass
         case _:
             assert_never(write)

@@ -28,6 +28,7 @@ _UNREADABLE: Final = (CronfleetError, ValueError, KeyError, TypeError, Attribute
 def timer_item(timer: Timer) -> Item:
     """A schedule's timer as an item."""
     waits = timer.due_at is not None
+    bare, calendar = apart(triggers.to_record(timer.trigger))
     record = TimerRecord(
         keys.schedule(timer.tenant, timer.schedule_id),
         keys.TIMER,
@@ -37,7 +38,8 @@ def timer_item(timer: Timer) -> Item:
         shard=timer.shard,
         due_shard=keys.due_shard(timer.shard) if waits else None,
         status=timer.status.value,
-        trigger=triggers.to_record(timer.trigger),
+        trigger=bare,
+        calendar=calendar,
         policies=timing_json(timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds),
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
@@ -80,7 +82,7 @@ def _timer(record: TimerRecord) -> Timer:
         record.tier,
         shard=int(record.due_shard) if record.shard is None else record.shard,
         status=Status(record.status),
-        trigger=trigger_of(record.trigger),
+        trigger=trigger_of(together(record.trigger, record.calendar)),
         misfire=misfire,
         overlap=overlap,
         jitter_seconds=jitter_seconds,
@@ -105,6 +107,19 @@ def _timer(record: TimerRecord) -> Timer:
         created_at=record.created_at or 0,
         updated_at=record.updated_at or 0,
     )
+
+
+def apart(stored: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """A stored trigger without the name of its calendar, and that: an index sorts by it, and it is kept once."""
+    if "k" not in stored:
+        return dict(stored), None
+    name, *rest = stored["k"]
+    return {**stored, "k": rest}, name
+
+
+def together(stored: Mapping[str, Any], calendar: str | None) -> Mapping[str, Any]:
+    """The reverse of `apart`."""
+    return stored if calendar is None or "k" not in stored else {**stored, "k": [calendar, *stored["k"]]}
 
 
 def trigger_of(stored: Mapping[str, Any]) -> Trigger:
