@@ -20,7 +20,7 @@ from cronfleet.domain.calendar import (
     to_date,
 )
 from cronfleet.domain.cron import EXPRESSIONS_KEPT, Cron
-from cronfleet.domain.cron_grammar import CronFields
+from cronfleet.domain.cron_grammar import CronFields, Dialect
 from cronfleet.domain.errors import Invalid
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def search_of(trigger: "CronTrigger") -> Cron:
 
 
 @lru_cache(maxsize=EXPRESSIONS_KEPT)
-def _search(expression: str, dialect: "cron.Dialect", content: Calendar, mode: Mode, nth: int) -> CalendaredCron:
+def _search(expression: str, dialect: Dialect, content: Calendar, mode: Mode, nth: int) -> CalendaredCron:
     return CalendaredCron(cron.parse(expression, dialect).fields, content, mode, nth)
 
 

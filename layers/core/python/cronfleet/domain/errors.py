@@ -57,9 +57,9 @@ class KeyReused(CronfleetError):
 class Stale(CronfleetError):
     """The caller's If-Match names a version that is no longer the current one."""
 
-    def __init__(self, expected: Sequence[str], current: str) -> None:
+    def __init__(self, expected: Sequence[str], current: str, what: str = "schedule") -> None:
         super().__init__(
-            f"the schedule has changed: If-Match was {', '.join(expected)}, "
+            f"the {what} has changed: If-Match was {', '.join(expected)}, "
             f"the current ETag is {current}; read it again"
         )
         self.current = current

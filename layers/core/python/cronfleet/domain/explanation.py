@@ -82,6 +82,7 @@ _ROW: Final = "run_id epoch version due_at batch claimed_at started_at lag_secon
 _RANGE: Final = "from_nominal_at until_nominal_at"
 _ENDED: Final = f"{_ROW} attempts errors"
 _NEAR: Final = "version earlier_at later_at"
+_CALENDAR: Final = "calendar calendar_version mode date day label rolled_to_at covers_until"
 
 DETAILS: Final[Mapping[Code, str]] = {
     Code.RAN: _ROW,
@@ -110,6 +111,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.COMPLETED: f"fired_at {_NEAR}",
     Code.DST_GAP: f"local timezone fired_at {_NEAR}",
     Code.DST_OVERLAP: f"local timezone fired_at {_NEAR}",
+    Code.CALENDAR: f"{_CALENDAR} {_NEAR} named_by_version replaced_by_version replaced_at by why",
     Code.NOT_NAMED: _NEAR,
     Code.FORGOTTEN: "",
 }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from cronfleet.domain import cron, zones
+from cronfleet.domain import calendared, cron, zones
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.time_text import parse_moment
@@ -100,7 +100,7 @@ def _zone_of(trigger: Trigger) -> str | None:
 
 def _names_wall(trigger: Trigger, wall: int) -> bool:
     if isinstance(trigger, CronTrigger):
-        return cron.parse(trigger.expression).next_wall(wall) == wall
+        return calendared.search_of(trigger).next_wall(wall) == wall
     if isinstance(trigger, OneShotTrigger):
         moment = parse_moment(trigger.text, "at").rounded_up()
         return moment.offset_seconds is None and moment.wall_seconds == wall

@@ -5,12 +5,14 @@ times are whole seconds.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from cronfleet.domain import aws_dialect, cron, zones
+from cronfleet.domain import aws_dialect, calendared, cron, zones
 from cronfleet.domain.aws_dialect import At, Rate
+from cronfleet.domain.calendar import CalendarRule
+from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of, rule_record
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.errors import Invalid
@@ -30,7 +32,8 @@ from cronfleet.domain.time_text import (
 class CronTrigger:
     """Fires when the clock in `timezone` (an IANA name) shows a time that `expression` names.
 
-    `gap` and `overlap` are what its owner chose for changes of the clock; None: the default of the dialect.
+    `gap` and `overlap` are what its owner chose for changes of the clock; None: the default of the dialect. `calendar`
+    moves or takes away named days.
     """
 
     expression: str
@@ -38,11 +41,12 @@ class CronTrigger:
     gap: Gap | None = None
     overlap: Repeat | None = None
     dialect: Dialect = Dialect.CRON
+    calendar: CalendarRule | None = None
 
     def next_after(self, instant: Instant) -> Instant | None:
         """The first nominal time strictly later; raises `Invalid` if the expression or the zone is none."""
         found = cron.next_fire(
-            cron.parse(self.expression, self.dialect),
+            calendared.search_of(self),
             zones.load(self.timezone),
             instant // SECOND,
             self.gap or DEFAULT_GAP[self.dialect],
@@ -105,7 +109,7 @@ UNCOMPUTABLE: Final = (Invalid, ValueError, ArithmeticError)
 """What a trigger raises that no longer computes: its zone has left the package, or the product is at fault."""
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "cron": ("cron", "timezone", "gap", "overlap", "dialect"),
+    "cron": ("cron", "timezone", "gap", "overlap", "dialect", "calendar"),
     "every": ("every", "anchor"),
     "at": ("at", "timezone"),
     "rate(…)": ("cron", "timezone", "anchor", "dialect"),
@@ -187,6 +191,8 @@ def plain_form(fields: Mapping[str, object]) -> Mapping[str, object]:
 def _check_names(fields: Mapping[str, object], kind: str) -> None:
     for name in fields:
         if name not in _KINDS[kind]:
+            if name == "calendar":
+                raise Invalid(name, f"goes with a cron expression, not with `{kind}`, which names no days; leave it out")
             raise Invalid(str(name), f"is no field of a trigger with `{kind}`; it has {', '.join(_KINDS[kind])}")
     if "(" in kind:
         _dialect(fields.get("dialect"), str(fields["cron"]))
@@ -210,7 +216,11 @@ def _cron(fields: Mapping[str, object], timezone: object, now: Instant) -> CronT
         dialect=dialect,
     )
     _check_fires(trigger, now)
-    return trigger
+    if fields.get("calendar") is None:
+        return trigger
+    rule = parse_rule(fields["calendar"])
+    calendared.check(rule, cron.fields_of(trigger))
+    return replace(trigger, calendar=rule)
 
 
 def _check_fires(trigger: CronTrigger, now: Instant) -> None:
@@ -275,7 +285,8 @@ def describe(trigger: Trigger) -> dict[str, object]:
     """The API's form, as `parse_trigger` reads it."""
     match trigger:
         case CronTrigger(expression, timezone):
-            return {"cron": expression, "timezone": timezone, **_chosen(trigger, ("gap", "overlap", "dialect"))}
+            form: dict[str, object] = {"cron": expression, "timezone": timezone, **_chosen(trigger, ("gap", "overlap", "dialect"))}
+            return form if trigger.calendar is None else {**form, "calendar": describe_rule(trigger.calendar)}
         case IntervalTrigger(every_seconds, anchor_at):
             return {"every": interval_text(every_seconds), "anchor": to_text(anchor_at)}
         case OneShotTrigger(_, text, None):
@@ -291,14 +302,16 @@ def _chosen(trigger: CronTrigger, names: tuple[str, str, str]) -> dict[str, str]
     return {name: value.value for name, value in zip(names, chosen, strict=True) if value is not None}
 
 
-def to_record(trigger: Trigger) -> dict[str, str | int]:
+def to_record(trigger: Trigger) -> dict[str, Any]:
     """The form kept in the job store: `c` expression, `i` interval in seconds, `o` one instant; `z` zone, `a` anchor,
-    `t` text, `g` gap, `r` overlap, `d` dialect. Short keys, because every claim pays for the size of its item; instants
+    `t` text, `g` gap, `r` overlap, `d` dialect,
+    `k` calendar. Short keys, because every claim pays for the size of its item; instants
     are epoch seconds.
     """
     match trigger:
         case CronTrigger(expression, timezone):
-            return {"c": expression, "z": timezone, **_chosen(trigger, ("g", "r", "d"))}
+            record = {"c": expression, "z": timezone, **_chosen(trigger, ("g", "r", "d"))}
+            return record if trigger.calendar is None else {**record, "k": rule_record(trigger.calendar)}
         case IntervalTrigger(every_seconds, anchor_at):
             return {"i": every_seconds, "a": anchor_at // SECOND}
         case OneShotTrigger(at, text, None):
@@ -337,6 +350,7 @@ def unchecked_cron(record: Mapping[str, object]) -> CronTrigger:
         _choice(fields, "gap", Gap),
         _choice(fields, "overlap", Repeat),
         _dialect(record.get("d"), expression),
+        None if record.get("k") is None else rule_of(record["k"]),
     )
 
 

@@ -1,12 +1,13 @@
 """Why nothing names a time: no schedule, its window, a changed clock, a replaced version, or the trigger itself."""
 
 from cronfleet.domain import naming
-from cronfleet.domain.explanation import Explanation, Facts, Said, Value
+from cronfleet.domain.calendar_reason import why_taken
+from cronfleet.domain.explanation import Explanation, Facts, Replaced, Said, Value
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code
 from cronfleet.domain.schedule import Status, Timer
-from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger
 
 
 def not_there(at: Instant, span: Span, facts: Facts) -> Explanation:
@@ -28,8 +29,12 @@ def not_there(at: Instant, span: Span, facts: Facts) -> Explanation:
 
 def unnamed(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     """Why a schedule that is there does not name `at`, and which times around it are named."""
-    earlier, later = naming.nearest(timer, at)
-    code, text, detail = _why_unnamed(at, timer, facts)
+    try:
+        earlier, later = naming.nearest(timer, at)
+        code, text, detail = _why_unnamed(at, timer, facts)
+    except UNCOMPUTABLE as error:
+        earlier = later = None
+        code, text, detail = Code.NOT_NAMED, f"what the trigger names cannot be worked out ({error})", {}
     detail |= {
         "earlier_at": None if earlier is None else to_text(earlier),
         "later_at": None if later is None else to_text(later),
@@ -46,17 +51,28 @@ def _why_unnamed(at: Instant, timer: Timer, facts: Facts) -> Said:
     change = naming.clock_change(timer.trigger, at)
     if change is not None:
         return _changed_clock(change)
+    taken = why_taken(timer.trigger, at)
     if facts.replaced is not None:
-        by = facts.replaced.by
-        text = f"version {facts.replaced.version} named this time; version {by.version} replaced it at "
-        text += f"{to_text(facts.replaced.at)} ({by.author}{': ' if by.reason else ''}{by.reason})"
-        detail: dict[str, Value] = {"named_by_version": facts.replaced.version, "replaced_by_version": by.version}
-        detail |= {"replaced_at": to_text(facts.replaced.at), "by": by.author, "why": by.reason}
-        return Code.SUPERSEDED, text, detail
+        return _replaced(facts.replaced, taken)
+    if taken is not None:
+        return taken
     if isinstance(timer.trigger, OneShotTrigger) and facts.timer.status is Status.COMPLETED:
         fired_at = to_text(timer.trigger.at)
         return Code.COMPLETED, f"the schedule names one instant, {fired_at}, and is done", {"fired_at": fired_at}
     return Code.NOT_NAMED, "the trigger does not name this time", {}
+
+
+def _replaced(replaced: Replaced, taken: Said | None) -> Said:
+    """What another version did to the time; where its calendar is the reason, that goes first."""
+    by = replaced.by
+    text = f"version {replaced.version} named this time; version {by.version} replaced it at "
+    text += f"{to_text(replaced.at)} ({by.author}{': ' if by.reason else ''}{by.reason})"
+    detail: dict[str, Value] = {"named_by_version": replaced.version, "replaced_by_version": by.version}
+    detail |= {"replaced_at": to_text(replaced.at), "by": by.author, "why": by.reason}
+    if taken is None:
+        return Code.SUPERSEDED, text, detail
+    code, why, more = taken
+    return code, f"{why}; {text}", more | detail
 
 
 def _outside(at: Instant, timer: Timer) -> Said:

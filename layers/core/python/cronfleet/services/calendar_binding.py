@@ -43,7 +43,7 @@ def bound_trigger(store: CalendarStore, tenant: str, trigger: Trigger, rule: Cal
     if rule.version > head.version:
         raise Invalid(f"{_FIELD}.version", f"the newest version of {rule.name!r} is {head.version}, not {rule.version}")
     settled = replace(rule, version=rule.version or head.version)
-    trigger = replace(trigger, calendar=settled)  # type: ignore[call-arg]  # only a cron has a rule
+    trigger = replace(trigger, calendar=settled)  # type: ignore[arg-type]  # only a cron has a rule
     return _with_content(store, tenant, trigger, settled), head.version
 
 

@@ -345,7 +345,7 @@ class CalendarRecord(Model):
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     version = WholeAttribute()
-    content = BinaryAttribute()
+    content = BinaryAttribute(legacy_encoding=False)
     author = UnicodeAttribute()
     created_at = WholeAttribute()
     reason = UnicodeAttribute()

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias, assert_never
 
-from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
@@ -20,7 +20,6 @@ from cronfleet.adapters.dynamodb.items.retimings import (
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
-from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
@@ -51,6 +50,8 @@ Put: TypeAlias = (
     | InsertRunTimer
     | InsertAudit
     | InsertIdempotency
+    | InsertRetiming
+    | PutZoneRelease
     | PutCalendarHead
     | InsertCalendar
 )
@@ -135,13 +136,13 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
         case InsertAudit(entry):
             return schema.AUDIT, audit_item(entry), ABSENT, None
-        case InsertIdempotency() | InsertRetiming() | PutZoneRelease():
+        case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
 
 
 def _parts_beside_schedules(
-    write: InsertIdempotency | InsertRetiming | PutZoneRelease, now: Instant
+    write: InsertIdempotency | InsertRetiming | PutZoneRelease | PutCalendarHead | InsertCalendar, now: Instant
 ) -> tuple[schema.Table, Item, Expression, Item | None]:
     match write:
         case InsertIdempotency(record):
@@ -150,10 +151,10 @@ def _parts_beside_schedules(
             return schema.RETIMINGS, retiming_item(job), ABSENT, None
         case PutZoneRelease(release):
             return schema.RETIMINGS, release_item(release), *_same_release(release)
-        case PutCalendarHead(head, None):
-            return schema.CALENDARS, head_item(head), ABSENT, None
-        case PutCalendarHead(head, CalendarHead(change_id=change_id)):
-            return schema.CALENDARS, head_item(head), _SAME_HEAD, {":change_id": text(change_id)}
+        case PutCalendarHead(head, before):
+            if before is None:
+                return schema.CALENDARS, head_item(head), ABSENT, None
+            return schema.CALENDARS, head_item(head), _SAME_HEAD, {":change_id": text(before.change_id)}
         case InsertCalendar(calendar):
             return schema.CALENDARS, calendar_item(calendar), ABSENT, None
     assert_never(write)

@@ -100,7 +100,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
         case PutZoneRelease(release):
             return (stored.rev if isinstance(stored, ZoneRelease) else 0) == release.rev - 1
         case PutCalendarHead(before=before):
-            return stored == before
+            return bool(stored == before)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
