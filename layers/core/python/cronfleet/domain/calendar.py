@@ -163,11 +163,12 @@ class CalendarRule:
 def day_of(text: object, name: str) -> int:
     """The day of ISO text such as `2026-12-25`; `Invalid(name, …)` for anything else, and outside 1970 to 2199."""
     try:
-        if not isinstance(text, str) or len(text) != 10:
-            raise ValueError
-        day = date.fromisoformat(text).toordinal() - _EPOCH
+        # The standard library also takes 20261225 and 2026-W52-5.
+        day = to_day(date.fromisoformat(text)) if isinstance(text, str) and len(text) == len("2026-12-25") else None
     except ValueError:
-        raise Invalid(name, f"{text!r:.40} is no date; write one such as 2026-12-25") from None
+        day = None
+    if day is None:
+        raise Invalid(name, f"{text!r:.40} is no date; write one such as 2026-12-25")
     if not FIRST_DAY <= day <= LAST_DAY:
         raise Invalid(name, f"{text} is not in the years 1970 to 2199")
     return day

@@ -96,7 +96,9 @@ def why_running_out(trigger: Trigger, now: Instant) -> str | None:
     if following is None or local_day(trigger, following) <= covers_until:
         return None
     until = day_text(covers_until)
-    return f"calendar {rule.name!r}, version {rule.version}: the next fire lies past {until}, up to which it knows dates"
+    return (
+        f"calendar {rule.name!r}, version {rule.version}: the next fire lies past {until}, up to which it knows dates"
+    )
 
 
 def local_day(trigger: Trigger, instant: Instant) -> int:

@@ -144,14 +144,10 @@ class Content:
 
     def of(self, tenant: str, name: str, version: int, **made: Any) -> Calendar:
         """The version of a calendar that has this content; `made` says by whom, when and why."""
-        return Calendar(
-            tenant, name, version, self.weekend, self.dates, self.covers_until, self.description, **made
-        )
+        return Calendar(tenant, name, version, self.weekend, self.dates, self.covers_until, self.description, **made)
 
 
-def parse_content(
-    form: Mapping[str, Any], more: Sequence[Dates] = (), *, covers_until: int | None = None
-) -> Content:
+def parse_content(form: Mapping[str, Any], more: Sequence[Dates] = (), *, covers_until: int | None = None) -> Content:
     """The content of a calendar's form, with `more` dates read elsewhere; `Invalid` names the field.
 
     `covers_until`: what the calendar is known to cover where the form does not say; else its last listed date.

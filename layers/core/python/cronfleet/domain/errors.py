@@ -59,8 +59,7 @@ class Stale(CronfleetError):
 
     def __init__(self, expected: Sequence[str], current: str, what: str = "schedule") -> None:
         super().__init__(
-            f"the {what} has changed: If-Match was {', '.join(expected)}, "
-            f"the current ETag is {current}; read it again"
+            f"the {what} has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again"
         )
         self.current = current
 

@@ -192,7 +192,9 @@ def _check_names(fields: Mapping[str, object], kind: str) -> None:
     for name in fields:
         if name not in _KINDS[kind]:
             if name == "calendar":
-                raise Invalid(name, f"goes with a cron expression, not with `{kind}`, which names no days; leave it out")
+                raise Invalid(
+                    name, f"goes with a cron expression, not with `{kind}`, which names no days; leave it out"
+                )
             raise Invalid(str(name), f"is no field of a trigger with `{kind}`; it has {', '.join(_KINDS[kind])}")
     if "(" in kind:
         _dialect(fields.get("dialect"), str(fields["cron"]))
@@ -285,7 +287,11 @@ def describe(trigger: Trigger) -> dict[str, object]:
     """The API's form, as `parse_trigger` reads it."""
     match trigger:
         case CronTrigger(expression, timezone):
-            form: dict[str, object] = {"cron": expression, "timezone": timezone, **_chosen(trigger, ("gap", "overlap", "dialect"))}
+            form: dict[str, object] = {
+                "cron": expression,
+                "timezone": timezone,
+                **_chosen(trigger, ("gap", "overlap", "dialect")),
+            }
             return form if trigger.calendar is None else {**form, "calendar": describe_rule(trigger.calendar)}
         case IntervalTrigger(every_seconds, anchor_at):
             return {"every": interval_text(every_seconds), "anchor": to_text(anchor_at)}

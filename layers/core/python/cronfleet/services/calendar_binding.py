@@ -15,9 +15,7 @@ from cronfleet.services.changing import answer_of
 _FIELD: Final = "trigger.calendar"
 
 
-def bound(
-    store: CalendarStore, tenant: str, spec: Spec, before: Spec | None
-) -> tuple[Spec, tuple[CheckCalendar, ...]]:
+def bound(store: CalendarStore, tenant: str, spec: Spec, before: Spec | None) -> tuple[Spec, tuple[CheckCalendar, ...]]:
     """`spec` with its calendar's version and content, and what must still hold when it is written.
 
     What `before` says stays as it is, also while a newer version is on its way to it. `Invalid` where there is no such
