@@ -143,7 +143,7 @@ def _deferral(claim: ScheduleClaim, timer: Timer, now: Instant, used: int, limit
     following = timer.trigger.next_after(claim.nominal_at)
     if following is not None and until >= following:
         return None
-    text = f"tenant {timer.tenant} has had {limit} fires in this tick; waits until {to_text(until)}"
+    text = f"the tenant has had {limit} fires in this tick; waits until {to_text(until)}"
     return Deferral(timer, until, Reason(Code.TENANT_RATE, text, {"until": until}))
 
 

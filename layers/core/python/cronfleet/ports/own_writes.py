@@ -7,13 +7,12 @@ from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
     InsertRun,
-    PutZoneRelease,
     PutCalendarHead,
+    PutZoneRelease,
     ReplaceRun,
     UpdateTimer,
     Write,

@@ -26,7 +26,6 @@ def dynamodb_client() -> "DynamoDBClient":
 
 
 class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
-
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
     def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:

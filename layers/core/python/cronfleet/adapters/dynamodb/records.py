@@ -69,7 +69,7 @@ class TimerRecord(Model):
     timeout_seconds = WholeAttribute()
     version = WholeAttribute()
     epoch = WholeAttribute()
-    epoch_starts = JsonAttribute(null=True)
+    epoch_starts = UnicodeAttribute(null=True)
     born_epoch = WholeAttribute(null=True)
     rev = WholeAttribute()
     nominal_at = WholeAttribute(null=True)

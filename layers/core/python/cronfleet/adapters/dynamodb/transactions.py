@@ -32,8 +32,8 @@ from cronfleet.ports.job_store import (
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
-    PutZoneRelease,
     PutCalendarHead,
+    PutZoneRelease,
     Refused,
     ReplaceRun,
     UpdateTimer,
@@ -166,8 +166,10 @@ def _same_release(release: ZoneRelease) -> tuple[Expression, Item | None]:
 
 
 def _stored(write: Write, item: Item | None) -> Any:
-    if item is None:
-        return None
+    return None if item is None else _read(write, item)
+
+
+def _read(write: Write, item: Item) -> Any:  # noqa: C901 - one line for each kind of write
     match write:
         case CreateTimer() | UpdateTimer():
             return timer_of(item)
@@ -185,8 +187,6 @@ def _stored(write: Write, item: Item | None) -> Any:
             return retiming_of(item)
         case PutZoneRelease():
             return release_of(item)
-        case PutCalendarHead() | CheckCalendar():
-            return head_of(item)
-        case InsertCalendar():
-            return calendar_of(item)
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
     assert_never(write)

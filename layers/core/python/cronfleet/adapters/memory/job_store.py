@@ -14,7 +14,6 @@ from cronfleet.ports.clock import Clock
 
 
 class MemoryJobStore(MemorySchedules, MemoryCalendars, MemoryRuns, MemoryShards, MemoryRetimings):
-
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
     def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:

@@ -24,8 +24,8 @@ from cronfleet.ports.job_store import (
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
-    PutZoneRelease,
     PutCalendarHead,
+    PutZoneRelease,
     Refused,
     ReplaceRun,
     UpdateTimer,
@@ -77,6 +77,13 @@ def _stored(state: State, write: Write) -> Any:
             return state.open_retimings.get(job.job_id)
         case PutZoneRelease():
             return state.zone_release
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            return _stored_calendar(state, write)
+    assert_never(write)
+
+
+def _stored_calendar(state: State, write: PutCalendarHead | CheckCalendar | InsertCalendar) -> Any:
+    match write:
         case PutCalendarHead(head):
             return state.calendar_heads.get((head.tenant, head.name))
         case CheckCalendar(tenant, name):
@@ -125,11 +132,15 @@ def _apply(state: State, write: Write) -> None:
             state.open_retimings[job.job_id] = job
         case PutZoneRelease(release):
             state.zone_release = release
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            _apply_calendar(state, write)
+        case _:
+            assert_never(write)
+
+
+def _apply_calendar(state: State, write: PutCalendarHead | CheckCalendar | InsertCalendar) -> None:
+    match write:
         case PutCalendarHead(head):
             state.calendar_heads[head.tenant, head.name] = head
         case InsertCalendar(calendar):
             state.calendars[calendar.tenant, calendar.name, calendar.version] = calendar
-        case CheckCalendar():
-            pass
-        case _:
-            assert_never(write)

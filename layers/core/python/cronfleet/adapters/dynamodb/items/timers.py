@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.packing import packed_instants, unpacked_instants
 from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
@@ -44,7 +45,7 @@ def timer_item(timer: Timer) -> Item:
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
         epoch=timer.epoch,
-        epoch_starts=list(timer.epoch_starts),
+        epoch_starts=packed_instants(timer.epoch_starts),
         born_epoch=timer.born_epoch,
         rev=timer.rev,
         nominal_at=timer.nominal_at,
@@ -89,7 +90,7 @@ def _timer(record: TimerRecord) -> Timer:
         timeout_seconds=record.timeout_seconds,
         version=record.version,
         epoch=record.epoch,
-        epoch_starts=tuple(record.epoch_starts or ()),
+        epoch_starts=unpacked_instants(record.epoch_starts or ""),
         born_epoch=record.born_epoch or 0,
         rev=record.rev,
         nominal_at=record.nominal_at,
