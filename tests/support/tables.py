@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cronfleet.adapters.dynamodb.schema import TABLES, Key, Table
+from cronfleet.adapters.dynamodb.schema import TABLES, Index, Key, Table
 from cronfleet.adapters.sqs.queues import QUEUES, Queue
 
 
@@ -42,11 +42,17 @@ def _definition(table: Table, name: str) -> dict[str, Any]:
             {
                 "IndexName": index.name,
                 "KeySchema": _schema(index.partition, index.sort),
-                "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.projected)},
+                "Projection": _projection(index),
             }
             for index in table.indexes
         ]
     return definition
+
+
+def _projection(index: Index) -> dict[str, Any]:
+    if not index.projected:
+        return {"ProjectionType": "KEYS_ONLY"}
+    return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(index.projected)}
 
 
 def _keys(partition: Key, sort: Key | None) -> list[Key]:

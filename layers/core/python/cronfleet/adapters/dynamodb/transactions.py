@@ -169,7 +169,7 @@ def _stored(write: Write, item: Item | None) -> Any:
     return None if item is None else _read(write, item)
 
 
-def _read(write: Write, item: Item) -> Any:  # noqa: C901 - one line for each kind of write
+def _read(write: Write, item: Item) -> Any:
     match write:
         case CreateTimer() | UpdateTimer():
             return timer_of(item)
