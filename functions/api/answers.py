@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status
+from cronfleet.domain.warning import WarningCode
 
 Time = Annotated[
     str,
@@ -52,6 +53,23 @@ class HoldAnswer(Answered):
     shadow: ShadowAnswer | None = Field(description="Null: what it would have fired is not noted.")
 
 
+class WarningAnswer(Answered):
+    """What about a trigger will surprise whoever wrote it."""
+
+    code: WarningCode = Field(description="Its type; docs/warnings.md is the table.")
+    text: str = Field(description="A sentence for people, with the next dates where there are any.")
+
+
+Words = Annotated[
+    str,
+    Field(
+        description="The trigger in plain English; docs/warnings.md says how to read it.",
+        examples=["At 02:00 every day, in Asia/Kolkata"],
+    ),
+]
+Warnings = Annotated[list[WarningAnswer], Field(description="What about the trigger will surprise; mostly nothing.")]
+
+
 class ScheduleAnswer(Answered):
     """A schedule, with every default spelled out, and where it stands."""
 
@@ -80,6 +98,8 @@ class ScheduleAnswer(Answered):
     deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
     created_at: Time = Field(description="When this life of the id began.")
     updated_at: Time = Field(description="When it was last changed; not when it last fired.")
+    words: Words
+    warnings: Warnings
 
 
 class SchedulesAnswer(Answered):
@@ -259,6 +279,44 @@ class PreviewAnswer(Answered):
     """Nominal times of a trigger, oldest first."""
 
     fires: list[Time] = Field(description="At most `limit`.")
+    words: Words
+    warnings: Warnings
+
+
+class LintedAnswer(Answered):
+    """A schedule with warnings."""
+
+    id: str = Field(description="Its id.", examples=["billing-nightly"])
+    status: Status = Field(description="Where it stands.")
+    words: Words
+    warnings: Warnings
+
+
+class LintAnswer(Answered):
+    """A page of the tenant's schedules, looked over: those with warnings."""
+
+    schedules: list[LintedAnswer] = Field(description="By id; those of the page that have warnings, maybe none.")
+    looked_at: int = Field(description="How many schedules of the page were looked over.")
+    cursor: str | None = Field(description="For the next page; null on the last.")
+
+
+class CrowdedMinuteAnswer(Answered):
+    """A minute in which several schedules fire."""
+
+    minute_at: Time = Field(description="Its beginning.")
+    schedules: int = Field(description="How many schedules are due in it, after jitter.")
+    ids: list[str] = Field(description="The first of them, by id; ten at most.")
+
+
+class CrowdedAnswer(Answered):
+    """The minutes of the next day in which most schedules fire."""
+
+    minutes: list[CrowdedMinuteAnswer] = Field(description="The most crowded first; twenty at most.")
+    frequent: int = Field(
+        description="Schedules that fire more than 96 times in that day: they share every minute and are not counted."
+    )
+    looked_at: int = Field(description="How many active schedules were counted.")
+    is_complete: bool = Field(description="Whether those are all; else the count ended at 1,000 schedules.")
 
 
 class HealthAnswer(Answered):

@@ -42,6 +42,7 @@ TAGS: Final = {
     "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
     "ledger": "Why a schedule ran at a time, or did not.",
+    "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
     "health": "Whether all is well.",
 }

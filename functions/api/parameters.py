@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 
 from cronfleet.domain.outlook import MAX_FIRES
 from cronfleet.domain.time_text import LONGEST_MOMENT
+from cronfleet.domain.warning import WarningCode
 
 from .schemas import ID, TEXT
 
@@ -35,6 +36,9 @@ Cursor = Annotated[
 Prefix = Annotated[str, Query(pattern=PREFIX, description="How the id begins.")]
 StatusFilter = Annotated[
     Literal["active", "paused", "held", "parked", "completed"] | None, Query(description="Only these.")
+]
+WarningFilter = Annotated[
+    Literal[tuple(code.value for code in WarningCode)] | None, Query(description="Only those with such a warning.")
 ]
 ReasonQuery = Annotated[str, Query(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
 FromQuery = Annotated[

@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import to_text
+from cronfleet.domain.lint import lint_form, look_over
 from cronfleet.domain.outlook import nominals_of
 
 from ..answers import PreviewAnswer
@@ -23,7 +24,7 @@ PATH: Final = "/v1/preview"
 
 @router.post(PATH, summary="See when a trigger would fire")
 def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
-    """Nothing is stored. The nominal times strictly later than `after` (now, if left out)."""
+    """Nothing is stored. The nominal times strictly later than `after` (now, if left out), and what will surprise."""
     event = router.current_event.raw_event
     caller_of(event)
     written = moment_of(body.after, "after")
@@ -31,5 +32,7 @@ def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
     until = moment_of(body.until, "until")
     if until is not None and until <= after:
         raise Invalid("until", "must be later than after")
-    found = nominals_of(trigger_of(body.trigger, after), after, until, body.limit)
-    return Response(200, JSON, {"fires": [to_text(nominal_at) for nominal_at in found]})
+    trigger = trigger_of(body.trigger, after)
+    found = nominals_of(trigger, after, until, body.limit)
+    fires = [to_text(nominal_at) for nominal_at in found]
+    return Response(200, JSON, {"fires": fires, **lint_form(look_over(trigger, after))})

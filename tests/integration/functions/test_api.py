@@ -90,6 +90,8 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "deferred": None,
         "created_at": "2026-11-30T12:00:00Z",
         "updated_at": "2026-11-30T12:00:00Z",
+        "words": "At 02:00 every day, in Asia/Kolkata",
+        "warnings": [],
     }
     assert api.call("GET", "/v1/schedules/nightly").json == answer.json
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cronfleet.services.health import Health
     from cronfleet.services.imports import Imports
     from cronfleet.services.ledger import Ledger
+    from cronfleet.services.lint import LintService
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
@@ -176,6 +177,13 @@ def ledger(settings: Settings) -> "Ledger":
     from cronfleet.services.ledger import Ledger
 
     return Ledger(store=_store(settings), clock=SystemClock())
+
+
+def lint(settings: Settings) -> "LintService":
+    """A tenant's schedules looked over."""
+    from cronfleet.services.lint import LintService
+
+    return LintService(store=_store(settings), clock=SystemClock())
 
 
 def health(settings: Settings) -> "Health":

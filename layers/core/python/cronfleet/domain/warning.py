@@ -35,6 +35,8 @@ class WarningCode(StrEnum):
     """The next fire is more than a year away."""
     INTERVAL_DRIFTS = "interval_drifts"
     """The interval does not divide a day, so that its times of day move."""
+    UNCOMPUTABLE = "uncomputable"
+    """It was accepted once and no longer computes, its zone having left the zone data: the scheduler parks it."""
 
 
 @dataclass(frozen=True, slots=True)

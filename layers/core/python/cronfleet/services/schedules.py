@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
+from cronfleet.domain.answered import answered_form
 from cronfleet.domain.change import (
     MAX_FIRES_PER_CHANGE,
     cancelled,
@@ -68,6 +69,10 @@ class _Found:
     def form(self) -> Form:
         return schedule_form(self.timer, self.definition)
 
+    def answer(self, now: Instant) -> Answer:
+        """What its caller gets: the form, in words too, with what will surprise."""
+        return Answer(answered_form(self.timer, self.definition, now), self.timer.etag)
+
 
 class Schedules:
     """The service behind /v1/schedules."""
@@ -83,8 +88,7 @@ class Schedules:
 
     def get(self, caller: Caller, schedule_id: str) -> Answer:
         """The schedule; `NotFound` when there is none, or it is another tenant's."""
-        found = self._require(caller, schedule_id)
-        return Answer(found.form, found.timer.etag)
+        return self._require(caller, schedule_id).answer(self._clock.now())
 
     def list(self, caller: Caller, *, prefix: str, status: Status | None, cursor: str | None, limit: int) -> Page[Form]:
         """A page of the tenant's schedules, by id."""
@@ -95,7 +99,8 @@ class Schedules:
         pairs = answer_of(lambda: self._store.get_schedules(tenant, page.items))
         # The index is a hint: a schedule that was just paused may still stand there as active.
         found = [(timer, definition) for timer, definition in pairs if status in (None, timer.status)]
-        return Page([schedule_form(timer, definition) for timer, definition in found], page.cursor)
+        now = self._clock.now()
+        return Page([answered_form(timer, definition, now) for timer, definition in found], page.cursor)
 
     def fires(
         self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int
@@ -231,7 +236,7 @@ class Schedules:
             InsertDefinition(definition),
             audit(caller, change_id, now, Change.CREATE, schedule_id, after=form, reason=reason),
         ]
-        return Draft(writes, Answer(form, timer.etag, created=True))
+        return Draft(writes, Answer(answered_form(timer, definition, now), timer.etag, created=True))
 
     def _edited(
         self, caller: Caller, found: _Found, spec: Spec, conditions: Conditions, reason: str, now: Instant
@@ -240,7 +245,7 @@ class Schedules:
         change_id = self._ids.unique()
         before = found.definition
         if _same(spec, before.spec):
-            return Draft((), Answer(found.form, found.timer.etag))
+            return Draft((), found.answer(now))
         timer, definition, rows, run_timers = edited(
             found.timer, before, spec, now=now, change_id=change_id, author=caller.key_id, reason=reason
         )
@@ -310,7 +315,7 @@ class Schedules:
             found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             if found.timer.status is Status.HELD and found.timer.is_shadow is is_on:
-                return Draft((), Answer(found.form, found.timer.etag))
+                return Draft((), found.answer(now))
             shadow = Shadow(caller.key_id, now) if is_on else None
             timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.key_id)
             after = _Found(timer, found.definition)
@@ -352,7 +357,7 @@ class Schedules:
             audit(caller, timer.change_id, timer.updated_at, action, timer.schedule_id, **said),
             *more,
         ]
-        return Draft(writes, Answer(after.form, timer.etag))
+        return Draft(writes, after.answer(timer.updated_at))
 
 
 def _hold(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Hold | None:

@@ -1,0 +1,25 @@
+"""A schedule as it is answered to callers: its form, and beside it what it says in words and what will surprise."""
+
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.form import Form, schedule_form
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
+from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE, describe
+
+
+def answered_form(timer: Timer, definition: Definition, now: Instant) -> Form:
+    """The form of a schedule with `words` and `warnings`, which the audit log does not keep: they tell of `now`."""
+    return {**schedule_form(timer, definition), **lint_form(lint_of(timer, now))}
+
+
+def lint_of(timer: Timer, now: Instant) -> Lint:
+    """What the trigger of `timer` says and will surprise with; of one that no longer computes, just that."""
+    try:
+        return look_over(timer.trigger, now, jitter_seconds=timer.jitter_seconds)
+    except UNCOMPUTABLE as error:
+        reason = error.reason if isinstance(error, Invalid) else repr(error)
+        said = ", ".join(f"{name} {value}" for name, value in describe(timer.trigger).items())
+        return Lint(
+            said, (Warning(WarningCode.UNCOMPUTABLE, f"It no longer computes, so it is or will be parked: {reason}"),)
+        )
