@@ -77,7 +77,10 @@ class ScheduleAnswer(Answered):
     description: str = Field(description="What it is for, as its owner wrote it.")
     owner: str = Field(description="Who answers for it.", examples=["billing-team"])
     trigger: dict[str, str] = Field(
-        description="`cron` and `timezone`, `every` and `anchor`, or `at` (and `timezone`).",
+        description=(
+            "`cron` and `timezone` (and `gap`, `overlap`, `dialect`, where they are not the default), `every` and "
+            "`anchor`, or `at` (and `timezone`)."
+        ),
         examples=[{"cron": "0 2 * * *", "timezone": "Asia/Kolkata"}],
     )
     target: dict[str, str] = Field(

@@ -73,17 +73,29 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
 
+_ONLY_CRON: Final[JsonDict] = {"gap": False, "overlap": False, "dialect": False}
+
+
 class TriggerBody(Strict):
     """Exactly one of `cron` (with `timezone`), `every` and `at`."""
 
     model_config = _shown(
         {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
+        {"cron": "30 2 * * *", "timezone": "Europe/Paris", "gap": "skip", "overlap": "both"},
+        {"cron": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Paris"},
         {"every": "10s"},
         {"at": "2030-12-01T02:00:00+05:30"},
         oneOf=[
-            {"required": ["cron", "timezone"], "properties": {"anchor": False}},
-            {"required": ["every"], "properties": {"timezone": False}},
-            {"required": ["at"], "properties": {"anchor": False}},
+            {
+                "required": ["cron"],
+                "properties": {"every": False, "at": False},
+                "anyOf": [
+                    {"required": ["timezone"], "properties": {"anchor": False}},
+                    {"properties": {"cron": {"pattern": r"^\s*rate\("}, **_ONLY_CRON, "dialect": True}},
+                ],
+            },
+            {"required": ["every"], "properties": {"timezone": False, **_ONLY_CRON}},
+            {"required": ["at"], "properties": {"anchor": False, **_ONLY_CRON}},
         ],
     )
 
@@ -91,7 +103,10 @@ class TriggerBody(Strict):
         "",
         max_length=LONGEST_EXPRESSION,
         examples=["0 2 * * *"],
-        description="Minute, hour, day of month, month, day of week; or a macro such as `@daily`.",
+        description=(
+            "Minute, hour, day of month, month, day of week; or a macro such as `@daily`; or `cron(…)`, `rate(…)` or "
+            "`at(…)` as AWS EventBridge Scheduler has them. `timezone` is needed, but for a `rate(…)`."
+        ),
         json_schema_extra=_left_out,
     )
     timezone: str = Field(
@@ -120,6 +135,24 @@ class TriggerBody(Strict):
         max_length=LONGEST_MOMENT,
         examples=["2030-12-01T02:00:00+05:30"],
         description="One instant, RFC 3339; or a local time without an offset, in `timezone`.",
+        json_schema_extra=_left_out,
+    )
+    gap: Literal["skip", "after"] = Field(
+        "after",
+        description=(
+            "What a `cron` at a fixed time does where the clock skips that time: nothing, or one fire right after the "
+            "gap. Left out: `after`, in the AWS dialect `skip`."
+        ),
+        json_schema_extra=_left_out,
+    )
+    overlap: Literal["first", "second", "both"] = Field(
+        "first",
+        description="Which pass counts where the clock shows the time of a `cron` at a fixed time twice.",
+        json_schema_extra=_left_out,
+    )
+    dialect: Literal["cron", "aws"] = Field(
+        "cron",
+        description="`aws`: `cron` holds the six fields of AWS without `cron(…)` around them.",
         json_schema_extra=_left_out,
     )
 

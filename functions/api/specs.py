@@ -13,7 +13,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.time_text import parse_moment
-from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger
+from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger, plain_form
 
 from .schemas import AfterPauseBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
 from .targets import target_of
@@ -66,9 +66,9 @@ def moment_of(text: str | None, field: str) -> Instant | None:
 def trigger_of(body: TriggerBody, now: Instant, current: Trigger | None = None) -> Trigger:
     """The trigger of `body`; the `current` one where the body says the same."""
     fields = body.model_dump(exclude_unset=True)
-    if current is not None and fields == describe(current):
-        return current
     try:
+        if current is not None and plain_form(fields) == describe(current):
+            return current
         asked = parse_trigger(fields, now)
     except Invalid as error:
         raise error.under("trigger") from error

@@ -5,7 +5,11 @@
 
 A line holds one of `cron` (needs `tz`), `at` (RFC 3339; needs `tz` if it has no offset) and `every` (`10s`, `5m`, `1h`,
 `1d`; with `anchor`, RFC 3339, or else counted from `after` cut to its second). `tz` may be called `timezone`, as in the
-API. `after` is RFC 3339 with an offset, by default now; fires are strictly later. `count` is 1 to 10,000, by default 5;
+API. With `cron` there may be `gap` (`skip`, `after`) and `overlap` (`first`, `second`, `both`), for a time that the
+clock skips or shows twice, and `"dialect": "aws"` for the six fields of AWS; its `cron(…)`, `rate(…)` and `at(…)` are
+known without that.
+
+`after` is RFC 3339 with an offset, by default now; fires are strictly later. `count` is 1 to 10,000, by default 5;
 there are fewer where a trigger ends: `at` fires once, and nothing fires after the year 9999. Other keys are ignored;
 null counts as absent.
 
@@ -36,8 +40,8 @@ LARGEST_COUNT: Final = 10_000
 LONGEST_LINE: Final = 65_536
 """Bytes. What is longer is answered with an error and not kept."""
 
-_KINDS: Final = ("cron", "at", "every", "anchor")
-_KEYS: Final = frozenset({*_KINDS, "tz", "timezone", "after", "count", "lint"})
+_TRIGGER: Final = ("cron", "gap", "overlap", "dialect", "at", "every", "anchor")
+_KEYS: Final = frozenset({*_TRIGGER, "tz", "timezone", "after", "count", "lint"})
 _KEY_OF_FIELD: Final = {"timezone": "tz"}
 
 
@@ -88,7 +92,7 @@ def _answer(request: dict[str, object], now: Callable[[], Instant]) -> dict[str,
     if "tz" in request and "timezone" in request:
         raise Invalid("timezone", "and timezone are two names of one key; write one of them")
     timezone = _timezone(request.get("tz", request.get("timezone")))
-    trigger = parse_trigger({key: request[key] for key in _KINDS if key in request}, after, timezone)
+    trigger = parse_trigger({key: request[key] for key in _TRIGGER if key in request}, after, timezone)
     said: dict[str, object] = {"fires": [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]}
     return said | _lint(trigger, after) if wants_lint else said
 

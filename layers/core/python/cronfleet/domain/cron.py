@@ -7,10 +7,10 @@ overlap it fires in the first pass, the second or both: `domain/clock_policy.py`
 """
 
 from bisect import bisect_left, bisect_right
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from functools import cache, lru_cache
+from datetime import date
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -21,17 +21,26 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.zones import DAY_SECONDS, LOOK_BACK_SECONDS, Segment, Zone
 
 if TYPE_CHECKING:
-    from croniter import croniter
-
     from cronfleet.domain.trigger import CronTrigger
 
 EXPRESSIONS_KEPT: Final = 4096
 DAY_RULES_KEPT: Final = 256
 
+LAST_LISTED_CHANGE: Final = 3_786_912_000
+"""2090-01-01T00:00:00Z. No zone file lists a change after that (a test counts it): from there on a zone either keeps
+one offset or follows a yearly rule.
+"""
+PERIOD_SECONDS: Final = 42 * 366 * DAY_SECONDS
+"""In so long a time every kind of year (its length, the weekday it begins on) comes, even around 2100: what does not
+fire in it, with no more than a yearly rule for the clock, never does.
+"""
+
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _FIRST_DAY: Final = date.min.toordinal() - _EPOCH_DAY
 _LAST_DAY: Final = date.max.toordinal() - _EPOCH_DAY
-_MONTH_LENGTHS: Final = {2: (28, 29), 4: (30,), 6: (30,), 9: (30,), 11: (30,)}
+_EPOCH_WEEKDAY: Final = 3
+"""1970-01-01 was a Thursday, if Monday is 0."""
+_LENGTHS: Final = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Cron:
@@ -82,16 +91,19 @@ class Cron:
             return day
         start = date.fromordinal(day + _EPOCH_DAY)
         year, month, month_day = start.year, start.month, start.day
+        first = day - month_day + 1
         while year <= date.max.year:
             if self._years and year not in self._years:
                 year, month, month_day = self._year_after(year), 1, 1
+                first = date(year, 1, 1).toordinal() - _EPOCH_DAY if year <= date.max.year else first
                 continue
+            length = 29 if month == 2 and isleap(year) else _LENGTHS[month]
             if month in self._months:
-                weekday, length = monthrange(year, month)
-                found = self._days.first_from(month_day, length, weekday)
+                found = self._days.first_from(month_day, length, (first + _EPOCH_WEEKDAY) % 7)
                 if found:
-                    return date(year, month, found).toordinal() - _EPOCH_DAY
-            year, month, month_day = (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)
+                    return first + found - 1
+            first, month_day = first + length, 1
+            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
         return None
 
     def _year_after(self, year: int) -> int:
@@ -102,44 +114,26 @@ class Cron:
 
 class MonthDays:
     """The matching days of a month. Months come in 28 shapes only (four lengths, seven weekdays to begin on), so what
-    was once searched is kept by shape and serves every year and every expression with the same day rule.
-
-    Plain numbers are croniter's search; what it cannot say (`L-3`, `LW`, several `W`, `#` under either-or) is resolved
-    here.
+    was once worked out is kept by shape and serves every year and every expression with the same day rule.
     """
 
-    __slots__ = ("_croniter", "_found", "_rule")
+    __slots__ = ("_found", "_rule")
 
     def __init__(self, rule: DayRule) -> None:
         self._rule = rule
-        self._found: dict[tuple[int, int, int], int] = {}
-        self._croniter: croniter | None = None
+        self._found: dict[tuple[int, int], int] = {}
+        """By (length, first weekday), the days as bits: bit n is day n."""
 
     def first_from(self, day: int, length: int, first_weekday: int) -> int:
         """The first matching day that is not before `day`, or 0, in a month of `length` days whose first day is
         `first_weekday` (Monday is 0).
         """
-        key = (day, length, first_weekday)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._search(*key)
-        return found
-
-    def _search(self, day: int, length: int, first_weekday: int) -> int:
-        if self._rule.is_every_day:
-            return day
-        if self._rule.is_plain:
-            return self._ask_croniter(day, length, first_weekday)
-        matching = days_of_shape(self._rule, length, first_weekday)
-        return next((each for each in sorted(matching) if each >= day), 0)
-
-    def _ask_croniter(self, day: int, length: int, first_weekday: int) -> int:
-        year, month = _month_of_shape(length, first_weekday)
-        before = datetime(year, month, day) - timedelta(minutes=1)  # noqa: DTZ001 - a wall-clock time, without a zone
-        if self._croniter is None:
-            self._croniter = _croniter(self._rule, before)
-        found: datetime = self._croniter.get_next(datetime, before)
-        return found.day if (found.year, found.month) == (year, month) else 0
+        key = (length, first_weekday)
+        days = self._found.get(key)
+        if days is None:
+            days = self._found[key] = sum(1 << each for each in days_of_shape(self._rule, *key))
+        later = days >> day
+        return day + (later & -later).bit_length() - 1 if later else 0
 
 
 def days_of_shape(rule: DayRule, length: int, first_weekday: int) -> set[int]:
@@ -169,7 +163,7 @@ def _nearest_workday(day: int, length: int, first_weekday: int) -> int:
 @lru_cache(maxsize=EXPRESSIONS_KEPT)
 def parse(expression: str, dialect: Dialect = Dialect.CRON) -> Cron:
     """The expression, ready to search; `Invalid("cron", …)` if it is none, or names no day that ever exists."""
-    fields = _fields(expression, dialect)
+    fields = aws_dialect.expand(expression) if dialect is Dialect.AWS else cron_grammar.expand(expression)
     if not _can_fire(fields):
         raise Invalid(
             "cron", f"`{cron_grammar.normalise(expression)}` can never fire: no month it names has such a day"
@@ -182,18 +176,15 @@ def fields_of(trigger: "CronTrigger") -> CronFields:
     return parse(trigger.expression, trigger.dialect).fields
 
 
-def _fields(expression: str, dialect: Dialect) -> CronFields:
-    return aws_dialect.expand(expression) if dialect is Dialect.AWS else cron_grammar.expand(expression)
-
-
 def next_fire(cron: Cron, zone: Zone, after: int, gap: Gap = Gap.AFTER, repeat: Repeat = Repeat.FIRST) -> int | None:
     """The first UTC second later than `after` at which `cron` fires in `zone`; None for never again.
 
     `gap` and `repeat` count for a fixed-time job alone.
     """
     second = after + 1
+    horizon = max(after, LAST_LISTED_CHANGE) + PERIOD_SECONDS
     is_made_up, is_first, is_second = _choices(cron, gap, repeat)
-    while (segment := zone.segment_at(second)) is not None:
+    while second < horizon and (segment := zone.segment_at(second)) is not None:
         wall = second + segment.offset
         end = segment.end + segment.offset
         if is_made_up and second == segment.start and _matches_in_gap(cron, segment):
@@ -237,7 +228,7 @@ def _shapes(fields: CronFields) -> Iterator[tuple[int, int]]:
     """The months that `fields` name, as (length, first weekday)."""
     if fields.years is None:
         # In the 400 years after which the calendar repeats, each month begins on each weekday, 29 days long ones too.
-        lengths = {length for month in fields.months for length in _MONTH_LENGTHS.get(month, (31,))}
+        lengths = {_LENGTHS[month] for month in fields.months} | ({29} if 2 in fields.months else set())
         yield from product(lengths, range(7))
         return
     for year, month in product(fields.years, fields.months):
@@ -249,17 +240,3 @@ def _shapes(fields: CronFields) -> Iterator[tuple[int, int]]:
 def day_search(rule: DayRule) -> MonthDays:
     """The one search for this day rule, shared by all expressions that have it."""
     return MonthDays(rule)
-
-
-@cache
-def _month_of_shape(length: int, first_weekday: int) -> tuple[int, int]:
-    """A month of this shape, as (year, month); the 28 years from 2000 hold one of each."""
-    months = ((year, month) for year in range(2000, 2028) for month in (1, 2, 4))
-    return next(month for month in months if monthrange(*month) == (first_weekday, length))
-
-
-def _croniter(rule: DayRule, start: datetime) -> "croniter":
-    from croniter import croniter  # noqa: PLC0415 - 50 ms that a function which searches no days never pays
-
-    month_days, weekdays = (",".join(map(str, numbers)) for numbers in (rule.month_days, rule.weekdays))
-    return croniter(f"0 0 {month_days} * {weekdays}", start, day_or=not rule.both)

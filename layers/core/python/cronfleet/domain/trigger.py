@@ -16,7 +16,7 @@ from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of, r
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import LATEST, MINUTE, SECOND, Instant, floor_second, to_text
+from cronfleet.domain.instant import LATEST, MINUTE, SECOND, Instant, floor_second, to_datetime, to_text
 from cronfleet.domain.time_text import (
     LONGEST_INTERVAL_SECONDS,
     OLDEST,
@@ -103,6 +103,7 @@ Trigger: TypeAlias = CronTrigger | IntervalTrigger | OneShotTrigger
 _Choice = TypeVar("_Choice", Gap, Repeat)
 
 DEFAULT_GAP: Final[Mapping[Dialect, Gap]] = {Dialect.CRON: Gap.AFTER, Dialect.AWS: Gap.SKIP}
+LAST_YEAR: Final = 9999
 DEFAULT_REPEAT: Final = Repeat.FIRST
 
 UNCOMPUTABLE: Final = (Invalid, ValueError, ArithmeticError)
@@ -166,7 +167,7 @@ def parse_trigger(fields: Mapping[str, object], now: Instant, timezone: str | No
         return _one_shot(plain["at"], zone_name, now)
     except Invalid as error:
         if error.field in ("every", "at") and "cron" in fields:
-            raise Invalid("cron", error.reason) from error
+            raise Invalid("cron", f"`{fields['cron']}`: {error.reason}") from error
         raise
 
 
@@ -227,8 +228,19 @@ def _cron(fields: Mapping[str, object], timezone: object, now: Instant) -> CronT
 
 def _check_fires(trigger: CronTrigger, now: Instant) -> None:
     """Refuses what names no time after `now`: its years are over, or the clock skips each of its times."""
-    if trigger.next_after(now) is None:
-        raise Invalid("cron", f"`{trigger.expression}` names no time in {trigger.timezone} after {to_text(now)}")
+    if trigger.next_after(now) is not None:
+        return
+    years = cron.fields_of(trigger).years
+    last_year = LAST_YEAR if years is None else years[-1]
+    why = "each of its times is one that the clock there skips"
+    if to_datetime(now).year >= last_year:
+        why = f"its last year is {last_year}"
+    elif trigger.gap_policy is Gap.SKIP:
+        why += '; choose another time, or "gap": "after"'
+    raise Invalid(
+        "cron",
+        f"`{trigger.expression}` can never fire in {trigger.timezone} after {to_text(floor_second(now))}: {why}",
+    )
 
 
 def _dialect(asked: object, expression: str) -> Dialect:
