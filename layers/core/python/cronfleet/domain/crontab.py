@@ -27,7 +27,7 @@ DEFAULT_ZONE: Final = "UTC"
 
 _BLANKS: Final = " \t"
 _ASSIGNMENT: Final = re.compile(
-    r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([^\s="'#][^\s=]*))[ \t]*=[ \t]*(.*?)[ \t]*$""", re.DOTALL
+    r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][^\s=]*))[ \t]*=[ \t]*(.*?)[ \t]*$""", re.DOTALL
 )
 _JOB: Final = re.compile(r"((?:[^ \t]+[ \t]+){4}[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL)
 _MACRO: Final = re.compile(r"(@every[ \t]+[^ \t]+|@[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL | re.IGNORECASE)
@@ -142,8 +142,11 @@ def _note(state: _State, kind: str, line: str) -> None:
     """Keeps what a line that is no job says of those below it."""
     state.continued = False
     if kind == "comments":
-        if not (_is_switched_off(line) or _RULER.search(line)):
-            state.comments.append(line.strip(_BLANKS).lstrip("#").strip())
+        said = line.strip(_BLANKS).strip("#").strip()
+        if _RULER.search(line):
+            state.comments.clear()
+        elif re.search(r"\w", said) and not _is_switched_off(line):
+            state.comments.append(said)
         return
     state.comments.clear()
     if kind == "assignments":

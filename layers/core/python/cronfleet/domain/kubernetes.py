@@ -98,11 +98,11 @@ def _is_other(resource: object) -> bool:
         raise Invalid("", f"is {type(resource).__name__}, not a resource with apiVersion and kind")
     kind, version = resource.get("kind"), str(resource.get("apiVersion", ""))
     if kind is None:
-        raise Invalid("kind", "is missing: a resource has apiVersion and kind")
+        raise Invalid("kind", "has no kind; a resource has apiVersion and kind")
     if kind == "Template" and isinstance(resource.get("objects"), list):
         raise Invalid("kind", "is a template of OpenShift; import what `oc process` makes of it")
     if kind == "CronJob" and not version:
-        raise Invalid("apiVersion", "is missing; a CronJob has batch/v1")
+        raise Invalid("apiVersion", "has no apiVersion; a CronJob has batch/v1")
     return kind != "CronJob" or not _API.fullmatch(version)
 
 

@@ -1,0 +1,189 @@
+"""CronJob manifests as candidates: what each field of theirs becomes, and what is said where it becomes nothing."""
+
+import copy
+
+import pytest
+
+from cronfleet.domain import imported
+from cronfleet.domain.kubernetes import Options, as_here, read
+
+REPORT = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "report", "namespace": "web", "labels": {"app.kubernetes.io/name": "report", "n": 7}},
+    "spec": {
+        "schedule": "0 2 * * *",
+        "timeZone": "Europe/Paris",
+        "concurrencyPolicy": "Forbid",
+        "startingDeadlineSeconds": 200,
+        "jobTemplate": {
+            "spec": {
+                "backoffLimit": 2,
+                "activeDeadlineSeconds": 600,
+                "template": {"spec": {"containers": [{"name": "main", "image": "report:1", "args": ["--all"]}]}},
+            }
+        },
+    },
+}
+
+
+def manifest(**spec):
+    made = copy.deepcopy(REPORT)
+    made["spec"] = {name: value for name, value in {**made["spec"], **spec}.items() if value != "absent"}
+    return made
+
+
+def one(resource, **options):
+    sheet = read([resource], [], Options(**options))
+    assert not sheet.refusals, sheet.refusals
+    (candidate,) = sheet.candidates
+    return candidate
+
+
+def reason(resource):
+    sheet = read([resource], [], Options())
+    assert not sheet.candidates
+    return sheet.refusals[0].reason
+
+
+def test_a_cronjob_becomes_a_candidate_with_all_that_can_be_carried_over():
+    candidate = one(REPORT)
+    assert candidate.trigger == {"cron": "0 2 * * *", "timezone": "Europe/Paris"}
+    assert candidate.policies == {
+        "overlap": "skip",
+        "misfire": {"policy": "skip", "grace_seconds": 200},
+        "retry": {"max_attempts": 3, "backoff": {"kind": "exponential", "base_seconds": 10, "max_seconds": 360}},
+        "timeout_seconds": 600,
+    }
+    assert candidate.payload["jobTemplate"] == REPORT["spec"]["jobTemplate"]
+    assert candidate.labels == {"app.kubernetes.io/name": "report", "n": "7", "namespace": "web"}
+    assert candidate.text == "CronJob web/report: 0 2 * * *"
+    assert imported.schedule_id("kubernetes", "", candidate).startswith("web.report-")
+    assert candidate.notes == ()
+
+
+@pytest.mark.parametrize("version", ["batch/v1", "batch/v1beta1", "batch/v2alpha1"])
+def test_the_older_forms_are_the_same(version):
+    assert one({**REPORT, "apiVersion": version}).identity == ("web", "report")
+
+
+def test_lists_are_looked_into_and_other_kinds_are_named():
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    foreign = {**REPORT, "apiVersion": "example.com/v1"}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [service, REPORT, foreign]}
+    sheet = read([listed, None], [], Options())
+    assert len(sheet.candidates) == 1
+    assert [one.text for one in sheet.ignored] == ["Service web", "CronJob web/report: 0 2 * * *"]
+    assert (sheet.counts["documents"], sheet.counts["empty"], sheet.counts["resources"]) == (2, 1, 3)
+
+
+# --- when ------------------------------------------------------------------------------------------------------
+
+
+def test_the_zone_may_stand_in_the_schedule_and_only_once():
+    for text in ("CRON_TZ=Asia/Tokyo 0 2 * * *", "TZ=Asia/Tokyo 0 2 * * *"):
+        trigger = one(manifest(schedule=text, timeZone="absent")).trigger
+        assert trigger == {"cron": "0 2 * * *", "timezone": "Asia/Tokyo"}
+        assert "twice" in reason(manifest(schedule=text))
+
+
+def test_without_a_zone_it_is_the_controller_s_which_is_said():
+    sheet = read([manifest(timeZone="absent")], [], Options())
+    assert sheet.candidates[0].trigger["timezone"] == "UTC"
+    assert "controller manager" in sheet.notes[0]
+    sheet = read([manifest(timeZone="absent")], [], Options(timezone="Asia/Tokyo"))
+    assert sheet.candidates[0].trigger["timezone"] == "Asia/Tokyo"
+    assert sheet.notes == ()
+
+
+def test_every_is_an_interval():
+    assert one(manifest(schedule="@every 1h30m")).trigger["every"] == "90m"
+    assert one(manifest(schedule="@every 500ms")).trigger["every"] == "1s"
+    assert "no duration" in reason(manifest(schedule="@every day"))
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("0 2 * * *", "0 2 * * *"),
+        ("*/5 * * * *", "*/5 * * * *"),
+        ("0 2 ? * ?", "0 2 ? * ?"),
+        ("? 2 * * 1", "* 2 * * 1"),
+        ("0 0 */2 * 1", "0 0 1-31/2 * 1"),
+        ("0 0 1 * */2", "0 0 1 * 0-6/2"),
+        ("0 0 */2 * *", "0 0 */2 * *"),
+        ("0 0 */1 * 1", "0 0 */1 * 1"),
+        ("@daily", "@daily"),
+    ],
+)
+def test_a_day_field_with_a_step_counts_as_restricted_there_and_is_written_so_that_it_does_here(there, here):
+    assert as_here(there)[0].split() == here.split() or as_here(there)[0] == there
+
+
+def test_what_is_rewritten_is_said():
+    candidate = one(manifest(schedule="0 0 */2 * 1"))
+    assert candidate.trigger["cron"] == "0 0 1-31/2 * 1"
+    assert "either day matches" in candidate.notes[0]
+
+
+# --- how -------------------------------------------------------------------------------------------------------
+
+
+def test_replace_is_not_offered_and_says_so():
+    candidate = one(manifest(concurrencyPolicy="Replace"))
+    assert candidate.policies["overlap"] == "skip"
+    assert "not offered" in candidate.notes[0]
+    assert one(manifest(concurrencyPolicy="absent")).policies["overlap"] == "allow"
+
+
+def test_what_is_suspended_is_marked_as_off():
+    candidate = one(manifest(suspend=True))
+    assert candidate.labels[imported.OFF_LABEL] == imported.OFF
+    assert "suspended" in candidate.notes[0]
+
+
+def test_limits_beyond_ours_are_bounded_and_said():
+    made = manifest()
+    made["spec"]["jobTemplate"]["spec"] |= {"backoffLimit": 99, "activeDeadlineSeconds": 86_400}
+    candidate = one(made)
+    assert candidate.policies["retry"]["max_attempts"] == 20
+    assert candidate.policies["timeout_seconds"] == 840
+    assert len(candidate.notes) == 2
+
+
+def test_without_a_backoff_limit_the_controller_retries_six_times():
+    made = manifest()
+    del made["spec"]["jobTemplate"]["spec"]["backoffLimit"]
+    assert one(made).policies["retry"]["max_attempts"] == 7
+
+
+@pytest.mark.parametrize(
+    ("resource", "said"),
+    [
+        (manifest(schedule="absent"), "has no spec.schedule"),
+        (manifest(schedule=5), "put it in quotes"),
+        (manifest(schedule="{{ .Values.schedule }}"), "template"),
+        (manifest(schedule="${CRON}"), "template"),
+        (manifest(schedule="$(CRON)"), "template"),
+        (manifest(concurrencyPolicy="Never"), "Allow, Forbid or Replace"),
+        (manifest(startingDeadlineSeconds="10"), "no whole number"),
+        ({**REPORT, "metadata": {}}, "metadata.name"),
+        ({**REPORT, "metadata": {"name": '{{ include "x.fullname" . }}'}}, "template"),
+        ({**REPORT, "apiVersion": ""}, "apiVersion"),
+        ({"metadata": {}}, "has no kind"),
+        ("hello", "not a resource"),
+        ({"kind": "Template", "apiVersion": "template.openshift.io/v1", "objects": [REPORT]}, "oc process"),
+    ],
+)
+def test_what_cannot_become_a_schedule_is_refused_with_its_reason(resource, said):
+    assert said in reason(resource)
+
+
+def test_a_format_of_go_in_an_argument_is_no_template():
+    made = manifest()
+    made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"] = ["--format={{.Names}}"]
+    assert one(made).payload["jobTemplate"]["spec"]["backoffLimit"] == 2
+
+
+def test_unknown_fields_are_named():
+    assert any("spec.shedule is not known" in note for note in one(manifest(shedule="0 1 * * *")).notes)
