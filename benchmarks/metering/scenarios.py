@@ -10,7 +10,7 @@ from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
-from cronfleet.domain.schedule import Timer
+from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.ports.target import Call
 from tests.support.settable_clock import NOON
 
@@ -178,6 +178,15 @@ def _missed(chain: Chain, firings: int) -> None:
     _close_books(chain)
 
 
+def _in_shadow(chain: Chain, firings: int) -> None:
+    hold = Hold("key", NOON - DAY, Shadow("key", NOON - DAY))
+    for number in range(firings):
+        chain.add(number, status=Status.HELD, hold=hold)
+    chain.start_counting()
+    chain.tick()
+    _close_books(chain)
+
+
 def _deferred(chain: Chain, firings: int) -> None:
     _due(chain, firings)
     chain.tick(tenant_limit=0)
@@ -259,6 +268,7 @@ SCENARIOS: Final = (
     Scenario("retry", "whose first attempt fails", _retried),
     Scenario("skip", "skipped: an earlier run is still going", _skipped_by_overlap),
     Scenario("missed", "missed in an outage (`misfire: skip`): one range, however many nominals", _missed),
+    Scenario("shadow", "noted in shadow: one entry, of one nominal or of all that five minutes hold", _in_shadow),
     Scenario("deferral", "deferred once inside its timer", _deferred),
     Scenario("run_now", "a run-now through the API", _run_now),
     Scenario("lost", "a lone firing, its message lost and sent again", _lost, 1),

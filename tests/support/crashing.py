@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cronfleet.domain.attempt import LEASE_MARGIN_SECONDS, PAUSE_CHECK
+from cronfleet.domain.holding import SHADOW_STRETCH
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.reason import Code
@@ -278,10 +279,13 @@ class CrashingWorld(LivedWorld):
         return found
 
     def _named(self, schedule_id: str, stretches: Sequence[_Named], mark: Instant) -> list[Instant]:
-        """Every nominal up to `mark` that a trigger names and no pause holds back still."""
+        """Every nominal up to `mark` that a trigger names and no pause or hold holds back still.
+
+        In shadow one entry stands for a stretch, which is made when the stretch is over.
+        """
         timer = self.timer(schedule_id)
         named = [one for stretch in stretches for one in stretch.nominals(mark)]
-        if timer.pause is None or timer.nominal_at is None:
+        if timer.nominal_at is None or (timer.pause is None and timer.hold is None):
             return named
         return [one for one in named if one < timer.nominal_at]
 
@@ -309,6 +313,7 @@ class CrashingWorld(LivedWorld):
         """Everything in time, nothing twice, also when every message comes once more."""
         self._check_manual()
         self._check_overlap()
+        self._check_shadow()
         for row in list(self.store.state.runs.values()):
             for number, attempt in enumerate(row.attempts):
                 self._check_in_time(row, row.attempts[number - 1] if number else None, attempt)
@@ -339,6 +344,15 @@ class CrashingWorld(LivedWorld):
             if row.reason is not None and row.reason.code is Code.OVERLAP and row.finished_at is not None:
                 holder = self.store.state.runs[RunKey.parse(str(row.reason.detail["run_id"]))]
                 assert holder.finished_at is None or holder.finished_at >= row.finished_at, (row, holder)
+
+    def _check_shadow(self) -> None:
+        """What is held in shadow is noted in time, and only what was turned on since is ever called."""
+        for timer in self.store.state.timers.values():
+            if timer.is_shadow and timer.nominal_at is not None:
+                noted_through = self.clock.now() - SHADOW_STRETCH - DISPATCHER_BOUND
+                assert timer.nominal_at > noted_through, f"{timer.schedule_id} notes nothing"
+        noted = {key for key, row in self.store.state.runs.items() if row.status in (RunStatus.SHADOW, RunStatus.HELD)}
+        assert not noted & {one.key for one in self.targets.made}, "what was noted in shadow was sent"
 
     def _check_in_time(self, row: Run, before: Attempt | None, attempt: Attempt) -> None:
         by = self._start_by(row, before)

@@ -46,6 +46,8 @@ def test_a_lone_firing_stays_in_its_budget() -> None:
         ("skip", 1.0),
         # One row instead of a start and a finish.
         ("missed", -1.0),
+        # As an ordinary skip: its claim, one row, nothing to send.
+        ("shadow", -1.0),
         # And the lease of the tick that defers.
         ("deferral", 3.0 + 1 / 50),
         # Row, timer and audit entry in a transaction, with the index: 7. The timer's claim costs 2 instead of 3.

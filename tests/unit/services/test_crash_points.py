@@ -26,7 +26,7 @@ from tests.support.crashing import DISPATCHER, SWEEPER, WORKER, CrashingWorld, M
 from tests.support.lived import ACME, WorkerDied
 
 TWO = at("2026-12-01 02:00")
-NIGHTLY, LATE, LOST, DEAD, WAITING = "nightly", "late", "lost", "dead", "waiting"
+NIGHTLY, LATE, LOST, DEAD, WAITING, SHADOW = "nightly", "late", "lost", "dead", "waiting", "shadow"
 RECOVERY = 70 * SECOND
 """Within this a sweep has come, and every message that it sends."""
 
@@ -54,7 +54,8 @@ def once(instant: Instant) -> OneShotTrigger:
 
 def busy() -> CrashingWorld:
     """A second before two o'clock. Then: a fire under a gate that fails first, a misfire to skip, a retry that is
-    due, a message lost six minutes ago, and a worker that died, whose lease ended a minute ago."""
+    due, a message lost six minutes ago, a worker that died, whose lease ended a minute ago, and a stretch to note in
+    shadow."""
     world = CrashingWorld(TWO - 8 * MINUTE, script)
     skip = Misfire(MisfirePolicy.SKIP, grace_seconds=20)
     for schedule_id, wanted in {
@@ -65,6 +66,8 @@ def busy() -> CrashingWorld:
         WAITING: spec(once(TWO - 90 * SECOND), wait=90),
     }.items():
         world.schedules.create(ACME, schedule_id, lambda *_, wanted=wanted: wanted)
+    in_shadow = spec(every(30), start_at=TWO - 5 * MINUTE)
+    world.schedules.create(ACME, SHADOW, lambda *_: in_shadow, held=True, shadow=True)
     world.clock.set(TWO - 6 * MINUTE)
     world.tick()
     world.lose_messages()

@@ -102,6 +102,17 @@ def cancel(world: CrashingWorld, once: Once | None, status: RunStatus | None) ->
     return world.runs.cancel(ACME, key.run_id, once=once)
 
 
+def held(world: CrashingWorld, *, shadow: bool = True) -> None:
+    """Its life goes on under the same id, held; two minutes of it are past."""
+    deleted(world)
+    world.schedules.create(ACME, ID, lambda *_: ANOTHER, held=True, shadow=shadow)
+    world.live(2 * MINUTE // SECOND)
+
+
+def shadow(world: CrashingWorld, once: Once | None, is_on: bool) -> Answer:
+    return world.schedules.shadow(ACME, ID, is_on=is_on, once=once)
+
+
 def resume(missed: Misfire | None) -> Asked:
     return Asked(lambda world, once: world.schedules.resume(ACME, ID, missed=missed, once=once), paused)
 
@@ -109,6 +120,16 @@ def resume(missed: Misfire | None) -> Asked:
 WRITES = {
     "create": Asked(lambda world, once: world.schedules.create(ACME, "another", lambda *_: ANOTHER, once)),
     "create anew": Asked(lambda world, once: world.schedules.create(ACME, ID, lambda *_: ANOTHER, once), deleted),
+    "create as held": Asked(
+        lambda world, once: world.schedules.create(ACME, "another", lambda *_: ANOTHER, once, held=True, shadow=True)
+    ),
+    "shadow on": Asked(
+        lambda world, once: shadow(world, once, True), lambda world: held(world, shadow=False), again="nothing"
+    ),
+    "shadow off": Asked(lambda world, once: shadow(world, once, False), held, again="nothing"),
+    "turn on from shadow": Asked(lambda world, once: world.schedules.resume(ACME, ID, once=once), held),
+    "retime in shadow": Asked(lambda world, _: edit(world, trigger=every(20)), held, takes_key=False, again="nothing"),
+    "delete in shadow": Asked(lambda world, _: world.schedules.delete(ACME, ID), held, takes_key=False),
     "put new": Asked(
         lambda world, _: world.schedules.put(ACME, "another", lambda *_: ANOTHER), takes_key=False, again="nothing"
     ),

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cronfleet.domain.change import cancelled, edited, paused
+from cronfleet.domain.change import cancelled, edited, paused, resumed, shadowed
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import Run, RunKey, RunStatus
-from cronfleet.domain.schedule import Pause, Spec, Timer
+from cronfleet.domain.schedule import Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trigger import OneShotTrigger, fires
 from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, UpdateTimer
@@ -23,12 +23,15 @@ from tests.support.world import World
 
 TWO = at("2026-12-01 02:00")
 PAST_EVERY_LEASE = 20 * SECOND
-NIGHTLY, OFTEN, ONCE, LATE = "nightly", "often", "once", "late"
+NIGHTLY, OFTEN, ONCE, LATE, SHADOW = "nightly", "often", "once", "late", "shadow"
+IN_SHADOW = Hold("ada", TWO - HOUR, Shadow("ada", TWO - HOUR))
 WAITING_RUN = RunKey("acme", "nightly", 1, TWO - HOUR)
 
 
 def herd() -> World:
-    """What a shard may hold at once: two nominals due together, a one-shot, a misfire to skip, a run's own timer."""
+    """What a shard may hold at once: two nominals due together, a one-shot, a misfire to skip, a run's own timer, and a
+    schedule that is held in shadow.
+    """
     world = World(TWO)
     world.add(timer(every(10, TWO), TWO, schedule_id=OFTEN))
     world.add(timer(OneShotTrigger(TWO, "2026-12-01T02:00:00Z", None), TWO, schedule_id=ONCE))
@@ -40,6 +43,7 @@ def herd() -> World:
             misfire=Misfire(MisfirePolicy.FIRE_ONCE, grace_seconds=60),
         )
     )
+    world.add(timer(every(10, TWO), TWO - 20 * SECOND, schedule_id=SHADOW, status=Status.HELD, hold=IN_SHADOW))
     retry = RunTimer(WAITING_RUN, TimerKind.RETRY, 2, TWO, "standard", 0, 1, 60)
     row = Run(WAITING_RUN, RunStatus.WAITING, due_at=TWO - HOUR, tier="standard", retry_at=TWO)
     world.store.commit([InsertRunTimer(retry), InsertRun(row)])
@@ -61,12 +65,23 @@ def check(world: World, first: dict[str, int]) -> None:
         named = list(fires(held.trigger, first_at - 1, until if until is not None else world.clock.now()))
         assert world.accounted(held) == named, schedule_id
     assert WAITING_RUN in world.sent_keys
+    check_shadow(world)
     lease = world.store.get_lease(0)
     assert lease is not None
     assert lease.open_batch is None
 
 
-FIRST = {OFTEN: TWO, ONCE: TWO, LATE: TWO - HOUR}
+def check_shadow(world: World) -> None:
+    """What is held in shadow is never sent, and stays held until somebody turns it on."""
+    rows = [row for row in world.store.state.runs.values() if row.key.schedule_id == SHADOW]
+    on_since = world.timer(SHADOW).epoch_since
+    if world.timer(SHADOW).status is Status.HELD:
+        assert {row.status for row in rows} == {RunStatus.SHADOW}
+    sent = [key for key in world.sent_keys if key.schedule_id == SHADOW]
+    assert all(key.epoch == 2 and key.nominal_at > on_since for key in sent)
+
+
+FIRST = {OFTEN: TWO, ONCE: TWO, LATE: TWO - HOUR, SHADOW: TWO - 20 * SECOND}
 
 
 def steps_of_one() -> int:
@@ -83,7 +98,7 @@ def test_the_herd_really_stops_between_all_the_steps_that_matter() -> None:
     assert actor.error is None
     names = {step.split()[0] for step in actor.steps}
     assert names == {"begin", "take_lease", "due", "put_batch", "announce", "claim", "send", "insert_run", "release"}
-    assert actor.steps.count("claim") == 4
+    assert actor.steps.count("claim") == 5
 
 
 @pytest.mark.parametrize("first_steps", range(STEPS))
@@ -214,6 +229,59 @@ def test_a_change_between_any_two_steps_leaves_no_nominal_unaccounted(name: str,
             due = list(fires(held.trigger, TWO - 1, after.epoch_since))
             assert accounted == sorted({*claimed_or_left, *due})
         check(world, {ONCE: TWO, LATE: TWO - HOUR})
+
+
+def turn_on(world: World, held: Timer) -> None:
+    after, rows = resumed(held, now=world.clock.now(), change_id=world.ids.unique(), catch_up=None)
+    world.store.commit([UpdateTimer(after, held), *(InsertRun(row) for row in rows)])
+
+
+def leave_shadow(world: World, held: Timer) -> None:
+    now = world.clock.now()
+    after, rows = shadowed(held, None, now=now, change_id=world.ids.unique(), by="ada")
+    world.store.commit([UpdateTimer(after, held), *(InsertRun(row) for row in rows)])
+
+
+HELD_CHANGES: dict[str, Callable[[World, Timer], None]] = {
+    "turned on": turn_on,
+    "out of shadow": leave_shadow,
+    "cancelled": cancel,
+    "retimed": retime,
+}
+
+
+@pytest.mark.parametrize("name", HELD_CHANGES)
+@pytest.mark.parametrize("crash", [False, True], ids=["goes on", "dies"])
+@pytest.mark.parametrize("behind", [0, 2 * SECOND], ids=["clocks agree", "the caller's is behind"])
+def test_what_is_held_in_shadow_and_changed_between_any_two_steps_has_each_nominal_once(
+    name: str, crash: bool, behind: int
+) -> None:
+    """No double and no gap: what was named up to the change is noted, what comes after it is fired, noted, or not."""
+    for steps in range(STEPS):
+        world = herd()
+        actor = world.tick_as_actor("dispatcher").run(steps)
+        world.clock.set(TWO + 500 - behind)
+        HELD_CHANGES[name](world, world.timer(SHADOW))
+        after = world.timer(SHADOW)
+        world.clock.set(TWO + 500)
+        if crash:
+            actor.kill()
+        actor.run()
+        world.tick()
+        settle(world)
+        until = world.timer(SHADOW).nominal_at or after.epoch_since + 1
+        rows = [row for row in world.store.state.runs.values() if row.key.schedule_id == SHADOW]
+        noted = [one for row in rows for one in _stood_for(row, row.key.nominal_at, row.last_nominal_at)]
+        sent = [key.nominal_at for key in world.sent_keys if key.schedule_id == SHADOW]
+        named = [*fires(every(10, TWO), TWO - 20 * SECOND - 1, after.updated_at)]
+        named += fires(after.trigger, after.updated_at, until - 1)
+        assert sorted([*noted, *sent]) == named, (name, steps)
+        check_shadow(world)
+
+
+def _stood_for(row: Run, first_at: int, last_at: int) -> list[int]:
+    every_seconds = 7 if row.key.epoch == 2 else 10
+    return list(fires(every(every_seconds, TWO), first_at - 1, last_at))
 
 
 def test_a_tick_that_is_delivered_twice_at_once_is_served_once() -> None:
