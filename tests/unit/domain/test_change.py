@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronfleet.domain.change import MAX_FIRES_PER_CHANGE, cancelled, created, edited, parked, paused, resumed
+from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.errors import Conflict, Contended, Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
@@ -15,7 +16,7 @@ from cronfleet.domain.run import RunKey, RunStatus
 from cronfleet.domain.schedule import Pause, Policies, Spec, Status
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
-from cronfleet.domain.trigger import OneShotTrigger, fires
+from cronfleet.domain.trigger import CronTrigger, OneShotTrigger, fires
 from tests.support.builders import at, cron, definition, every, timer
 
 NOON = at("2026-11-30 12:00")
@@ -412,3 +413,12 @@ def test_every_nominal_up_to_a_change_is_accounted_for_exactly_once(trigger, mis
 def _accounts_for(row, nominal):
     last = row.key.nominal_at if row.until_nominal_at is None else row.until_nominal_at
     return row.key.nominal_at <= nominal <= last
+
+
+@pytest.mark.parametrize("chosen", [{"gap": Gap.SKIP}, {"overlap": Repeat.BOTH}, {"overlap": Repeat.SECOND}])
+def test_an_edit_that_changes_only_what_a_changed_clock_does_is_a_retime(chosen: dict) -> None:
+    trigger = CronTrigger("30 2 * * *", "Europe/Berlin")
+    before, held = definition(trigger), timer(trigger, at("2026-11-30 01:30"))
+    spec = replace(before.spec, trigger=replace(trigger, **chosen))
+    after, *_ = edited(held, before, spec, now=at("2026-11-29 12:00"), change_id="x", author="ops", reason="")
+    assert (after.epoch, after.trigger) == (held.epoch + 1, spec.trigger)

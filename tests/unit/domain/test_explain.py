@@ -7,6 +7,7 @@ import pytest
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import FIRST_RESEND
+from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import DETAILS, Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
@@ -15,7 +16,7 @@ from cronfleet.domain.overlap import in_the_way
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Pause, Status, Timer
-from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.domain.trigger import CronTrigger, OneShotTrigger
 from tests.support.builders import at, cron, definition, every, timer
 
 TWO = at("2026-12-01 02:00")
@@ -383,3 +384,28 @@ def test_the_second_pass_of_a_local_time_is_not_used() -> None:
 
 def test_an_interval_knows_no_clock() -> None:
     assert asked(timer(every(3600), GAP_END + DAY), GAP_END, when=GAP_END + 30 * MINUTE).code is Code.NOT_NAMED
+
+
+def chosen(**policies: Gap | Repeat) -> Timer:
+    return timer(CronTrigger("30 2 * * *", "Europe/Berlin", **policies), GAP_END + 300 * DAY)
+
+
+def test_a_schedule_that_skips_gaps_says_that_nothing_fires_in_its_place() -> None:
+    for minutes in (0, 30):
+        found = asked(chosen(gap=Gap.SKIP), GAP_END + DAY, when=GAP_END + minutes * MINUTE)
+        assert not found.is_named
+    assert (found.code, found.detail["fired_at"], found.detail["policy"]) == (Code.DST_GAP, None, "skip")
+    assert "nothing fires in its place, as its gap policy, skip, has it" in found.text
+
+
+def test_a_schedule_that_takes_the_second_pass_says_so_of_the_first() -> None:
+    held = chosen(overlap=Repeat.SECOND)
+    found = asked(held, OVERLAP + DAY, when=OVERLAP - 30 * MINUTE)
+    assert (found.code, found.detail["fired_at"]) == (Code.DST_OVERLAP, "2026-10-25T01:30:00Z")
+    assert "only the second pass is used" in found.text
+    assert asked(held, OVERLAP + DAY, when=OVERLAP + 30 * MINUTE).is_named
+
+
+def test_a_schedule_that_takes_both_passes_names_both() -> None:
+    for minutes in (-30, 30):
+        assert asked(chosen(overlap=Repeat.BOTH), OVERLAP + DAY, when=OVERLAP + minutes * MINUTE).is_named

@@ -6,10 +6,12 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain import calendared, cron, zones
+from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.time_text import parse_moment
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger, fires, latest_fires
+from cronfleet.domain.zones import Segment
 
 MAX_COUNTED: Final = 20_000
 """Nominal times that are counted one by one; a longer stretch of a cron is not counted."""
@@ -61,13 +63,15 @@ def count(timer: Timer, first_at: Instant, last_at: Instant) -> int | None:
 class ClockChange:
     """A local time that a change of the clock skipped (a gap), or showed twice.
 
-    `local` is what was meant, without an offset; `fired_at` is what the trigger names instead, if anything.
+    `local` is what was meant, without an offset; `fired_at` is what the trigger names instead, if anything; `policy` is
+    what decided that: a `Gap`, a `Repeat`, or empty for a wildcard, which fires at real times alone.
     """
 
     is_gap: bool
     local: str
     zone: str
     fired_at: Instant | None
+    policy: Gap | Repeat | None
 
 
 def clock_change(trigger: Trigger, instant: Instant) -> ClockChange | None:
@@ -82,16 +86,42 @@ def clock_change(trigger: Trigger, instant: Instant) -> ClockChange | None:
     segment = zones.load(zone_name).segment_at(second)
     if segment is None:
         return None
-    wall, ahead = second + segment.offset, segment.start + segment.offset - segment.reached
+    ahead = segment.start + segment.offset - segment.reached
     if 0 <= second - segment.start < ahead:
-        skipped = segment.reached + second - segment.start
-        if not _names_wall(trigger, skipped):
-            return None
-        return ClockChange(True, _local(skipped), zone_name, _stand_in(trigger, segment.start))
-    if wall < segment.reached and _names_wall(trigger, wall) and _is_fixed(trigger):
-        first = zones.load(zone_name).first_instant(wall)
-        return ClockChange(False, _local(wall), zone_name, None if first is None else first * SECOND)
-    return None
+        return _gap(trigger, segment, segment.reached + second - segment.start, zone_name)
+    return _other_pass(trigger, segment, second, zone_name)
+
+
+def _gap(trigger: Trigger, segment: Segment, skipped: int, zone_name: str) -> ClockChange | None:
+    if not _names_wall(trigger, skipped):
+        return None
+    gap, _ = _policies(trigger)
+    end = segment.start * SECOND
+    fired_at = end if gap is Gap.AFTER and names(trigger, end) else None
+    return ClockChange(True, _local(skipped), zone_name, fired_at, gap)
+
+
+def _other_pass(trigger: Trigger, segment: Segment, second: int, zone_name: str) -> ClockChange | None:
+    """An instant in the pass of an overlap that the trigger does not use."""
+    wall = second + segment.offset
+    _, repeat = _policies(trigger)
+    unused = (repeat is Repeat.FIRST and wall < segment.reached) or (
+        repeat is Repeat.SECOND and wall >= segment.returns
+    )
+    if not unused or not _names_wall(trigger, wall):
+        return None
+    shown = zones.load(zone_name).instants(wall)
+    used = shown[0] if repeat is Repeat.FIRST else shown[-1]
+    return ClockChange(False, _local(wall), zone_name, used * SECOND, repeat)
+
+
+def _policies(trigger: Trigger) -> tuple[Gap | None, Repeat | None]:
+    """What counts for `trigger` at a change of the clock; None for a wildcard, which has no choice."""
+    if not isinstance(trigger, CronTrigger):
+        return Gap.AFTER, Repeat.FIRST
+    if not cron.fields_of(trigger).fixed_time:
+        return None, None
+    return trigger.gap_policy, trigger.repeat_policy
 
 
 def _zone_of(trigger: Trigger) -> str | None:
@@ -105,15 +135,6 @@ def _names_wall(trigger: Trigger, wall: int) -> bool:
         moment = parse_moment(trigger.text, "at").rounded_up()
         return moment.offset_seconds is None and moment.wall_seconds == wall
     return False
-
-
-def _is_fixed(trigger: Trigger) -> bool:
-    return not isinstance(trigger, CronTrigger) or cron.parse(trigger.expression).fixed_time
-
-
-def _stand_in(trigger: Trigger, gap_end: int) -> Instant | None:
-    """Where a fixed time inside a gap fires: at the gap's end; a wildcard's times are left out with the gap."""
-    return gap_end * SECOND if _is_fixed(trigger) and names(trigger, gap_end * SECOND) else None
 
 
 def _local(wall: int) -> str:

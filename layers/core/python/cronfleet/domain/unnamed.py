@@ -2,6 +2,7 @@
 
 from cronfleet.domain import naming
 from cronfleet.domain.calendar_reason import why_taken
+from cronfleet.domain.clock_policy import Gap
 from cronfleet.domain.explanation import Explanation, Facts, Replaced, Said, Value
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
@@ -90,8 +91,11 @@ def _outside(at: Instant, timer: Timer) -> Said:
 def _changed_clock(change: naming.ClockChange) -> Said:
     fired = None if change.fired_at is None else to_text(change.fired_at)
     detail: dict[str, Value] = {"local": change.local, "timezone": change.zone, "fired_at": fired}
+    detail["policy"] = None if change.policy is None else change.policy.value
     if change.is_gap:
         instead = f"it fires at the end of the gap instead, {fired}" if fired else "nothing fires in its place"
+        if change.policy is Gap.SKIP:
+            instead += ", as its gap policy, skip, has it"
         return Code.DST_GAP, f"{change.local} does not exist in {change.zone}: {instead}", detail
-    text = f"{change.local} comes twice in {change.zone}: only the first pass is used, {fired}"
+    text = f"{change.local} comes twice in {change.zone}: only the {change.policy} pass is used, {fired}"
     return Code.DST_OVERLAP, text, detail
