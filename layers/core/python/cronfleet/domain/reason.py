@@ -77,7 +77,7 @@ class Code(StrEnum):
     DST_GAP = "dst_gap"
     """The clock was put forward over this local time: it did not exist that day."""
     DST_OVERLAP = "dst_overlap"
-    """The clock was put back and showed this local time twice; the second pass is not used."""
+    """The clock was put back and showed this local time twice; this pass is not used."""
     CALENDAR = "calendar"
     """The expression names it, and the schedule's calendar took that date away, or moved its fire to another."""
     NOT_NAMED = "not_named"
