@@ -204,13 +204,6 @@ class FiresAnswer(Answered):
     fires: list[FireAnswer] = Field(description="At most `limit`.")
 
 
-class WarningAnswer(Answered):
-    """What will surprise whoever wrote a trigger."""
-
-    code: str = Field(description="Its type; docs/warnings.md is the table.")
-    text: str = Field(description="A sentence for people.")
-
-
 class ImportedAnswer(Answered):
     """A schedule that a file became, as it is registered or would be."""
 
@@ -232,8 +225,8 @@ class ImportedAnswer(Answered):
     labels: dict[str, str] = Field(description="`import`, and what the file tells.")
     start_at: Time | None = Field(description="As in a schedule.")
     end_at: Time | None = Field(description="As in a schedule.")
-    words: str = Field(description="Its trigger in words.")
-    warnings: list[WarningAnswer] = Field(description="What about its trigger will surprise.")
+    words: Words
+    warnings: Warnings
     notes: list[str] = Field(description="What could not be carried over as it stood.")
 
 

@@ -1,5 +1,6 @@
 """Words are right: whoever reads them as the independent reader does knows every fire."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import islice, product
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cronfleet.domain import cron
+from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.cron_words import words
@@ -155,6 +157,46 @@ def test_the_dialect_of_aws_and_what_becomes_of_skipped_and_repeated_times_are_p
     fields: dict, said: str
 ) -> None:
     assert words(parse_trigger({"timezone": "Europe/Paris", **fields}, NOW)) == said
+
+
+BANK = CalendarRule("bank", 3, Mode.EXCLUDE)
+ROLLED_ON = "moved on from any other day to the next business day of calendar bank (version 3)"
+ROLLED_BACK = "moved back from any other day to the last business day of calendar bank (version 3)"
+NTH = replace(BANK, mode=Mode.NTH_BUSINESS_DAY)
+BY = "business days by calendar bank (version 3)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "rule", "said", "of_calendar"),
+    [
+        ("0 9 * * *", BANK, "At 09:00 every day", "not on the holidays of calendar bank (version 3)"),
+        ("0 9 * * *", replace(BANK, version=0), "At 09:00 every day", "not on the holidays of calendar bank"),
+        ("*/15 * * * *", replace(BANK, mode=Mode.BUSINESS_DAYS), "Every 15 minutes",
+         "only on the business days of calendar bank (version 3)"),
+        ("0 9 1 * *", replace(BANK, mode=Mode.ROLL_FORWARD), "At 09:00 on day 1 of the month", ROLLED_ON),
+        ("0 9 L * *", replace(BANK, mode=Mode.ROLL_BACK), "At 09:00 on the last day of the month", ROLLED_BACK),
+        ("0 9 * * *", replace(NTH, nth=2), "At 09:00 on the 2nd business day of the month", BY),
+        ("0 9 * 3 *", replace(NTH, nth=-1), "At 09:00 on the last business day of March", BY),
+        ("0 9 * * *", replace(NTH, nth=-3), "At 09:00 on the 3rd last business day of the month", BY),
+    ],
+)  # fmt: skip
+def test_a_calendar_is_told_with_what_it_does_to_the_days(
+    expression: str, rule: CalendarRule, said: str, of_calendar: str
+) -> None:
+    trigger = CronTrigger(expression, "Europe/Paris", calendar=rule)
+    whole = f"{said}, in Europe/Paris; {of_calendar}"
+    assert words(trigger) == whole, "and its content need not be at hand"
+    assert words(replace(trigger, gap=Gap.SKIP)) == whole + (LEFT_OUT if cron.fields_of(trigger).fixed_time else "")
+
+
+def test_no_two_uses_of_calendars_have_the_same_words() -> None:
+    rules = [
+        CalendarRule(name, version, mode, nth)
+        for name, version, mode in product(("a", "b"), (0, 1, 12), Mode)
+        for nth in (range(-23, 24) if mode is Mode.NTH_BUSINESS_DAY else (0,))
+        if nth or mode is not Mode.NTH_BUSINESS_DAY
+    ]
+    assert len({words(CronTrigger("0 9 * * *", "UTC", calendar=rule)) for rule in rules}) == len(rules)
 
 
 @cache

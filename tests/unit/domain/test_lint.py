@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cronfleet.domain import zones
+from cronfleet.domain.calendar import Calendar, CalendarRule, DateKind, Dates, Mode, day_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, SECOND, from_datetime, to_text
 from cronfleet.domain.lint import Lint, WarningCode, look_over
@@ -296,6 +297,36 @@ def test_a_choice_at_changes_of_the_clock_is_told_in_its_effect_or_that_it_has_n
 def test_aws_expressions_are_looked_over_too(expression: str, expected: list[str]) -> None:
     trigger = parse_trigger({"cron": expression, "timezone": "UTC"}, NOW)
     assert [warning.code.value for warning in look_over(trigger, NOW).warnings] == expected
+
+
+def _under(expression: str, mode: Mode, zone: str = "Europe/Paris") -> CronTrigger:
+    """Under a calendar whose only holiday is 28 March 2027, when clocks change, and that knows days to 30 June."""
+    holiday = Dates(day_of("2027-03-28", ""), day_of("2027-03-28", ""), DateKind.HOLIDAY)
+    content = Calendar("acme", "bank", 1, frozenset(), (holiday,), day_of("2027-06-30", ""))
+    return CronTrigger(expression, zone, calendar=CalendarRule("bank", 1, mode, days=content))
+
+
+def test_a_day_that_the_calendar_takes_away_is_no_day_on_which_a_change_of_the_clock_touches_it() -> None:
+    lint = look_over(_under("30 2 * 3 *", Mode.EXCLUDE), NOW)
+    assert [warning.code for warning in lint.warnings] == []
+    moved = look_over(_under("30 2 27 3 *", Mode.EXCLUDE), NOW)
+    assert [warning.code for warning in moved.warnings] == []
+    assert codes("30 2 * 3 *", "Europe/Paris") == ["dst_change"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "expected"),
+    [
+        ("0 9 * * *", "2027-03-01T00:00:00Z", []),
+        ("0 9 * * *", "2027-05-01T00:00:00Z", ["calendar_runs_out"]),
+        ("0 9 * * *", "2027-08-01T00:00:00Z", ["calendar_runs_out"]),
+        ("0 9 1 7 *", "2027-03-01T00:00:00Z", ["calendar_runs_out"]),
+    ],
+)
+def test_a_calendar_that_runs_out_is_told_in_time(expression: str, after: str, expected: list[str]) -> None:
+    lint = look_over(_under(expression, Mode.BUSINESS_DAYS, "UTC"), parse_moment(after, "after").instant("after"))
+    assert [warning.code.value for warning in lint.warnings] == expected
+    assert all("2027-06-30" in warning.text for warning in lint.warnings)
 
 
 @pytest.mark.parametrize(

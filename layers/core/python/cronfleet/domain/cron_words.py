@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from cronfleet.domain import zones
+from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron import fields_of
 from cronfleet.domain.cron_grammar import CronFields, DayRule
@@ -44,6 +45,13 @@ FEWEST_IN_STEPS: Final = 5
 """Numbers in equal steps are listed one by one while they are fewer."""
 FEWEST_IN_RANGE: Final = 3
 
+_MODES: Final = {
+    Mode.EXCLUDE: "not on the holidays of",
+    Mode.BUSINESS_DAYS: "only on the business days of",
+    Mode.ROLL_FORWARD: "moved on from any other day to the next business day of",
+    Mode.ROLL_BACK: "moved back from any other day to the last business day of",
+    Mode.NTH_BUSINESS_DAY: "business days by",
+}
 _REPEATS: Final = {
     Repeat.FIRST: "",
     Repeat.SECOND: "; a time that comes twice fires the second time",
@@ -81,11 +89,25 @@ def duration_words(seconds: int) -> str:
 
 def _cron_words(trigger: CronTrigger) -> str:
     fields = fields_of(trigger)
-    said = time_words(fields.minutes, fields.hours, fields.fixed_time) + _day_words(fields)
+    said = time_words(fields.minutes, fields.hours, fields.fixed_time)
+    rule = trigger.calendar
+    by_number = rule is not None and rule.mode is Mode.NTH_BUSINESS_DAY
+    said += _business_day_words(rule.nth, fields.months) if rule and by_number else _day_words(fields)
     if fields.years is not None:
         said += f", in {_listed_numbers(fields.years)}"
     policy = "" if never_changes(trigger.timezone) or not fields.fixed_time else _policy_words(trigger)
-    return f"{said}, in {trigger.timezone}{policy}"
+    return f"{said}, in {trigger.timezone}{calendar_words(rule) if rule else ''}{policy}"
+
+
+def _business_day_words(nth: int, months: Sequence[int]) -> str:
+    which = {-1: "last", 1: "first"}.get(nth) or ordinal(abs(nth)) + (" last" if nth < 0 else "")
+    return f" on the {which} business day of {_month_words(months) or 'the month'}"
+
+
+def calendar_words(rule: CalendarRule) -> str:
+    """What the calendar does to the days; whatever it is, nothing fires in a freeze of the calendar."""
+    version = f" (version {rule.version})" if rule.version else ""  # 0 is the newest, until it is saved
+    return f"; {_MODES[rule.mode]} calendar {rule.name}{version}"
 
 
 def never_changes(timezone: str) -> bool:

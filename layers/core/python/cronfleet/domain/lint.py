@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cronfleet.domain import lint_clock, lint_days, lint_times
+from cronfleet.domain.calendar_change import why_running_out
 from cronfleet.domain.cron_words import words
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lint_cron import CronLook
@@ -64,6 +65,8 @@ def _of_cron(look: CronLook, jitter_seconds: int) -> Iterator[Warning]:
     yield from lint_clock.changes(look)
     yield from lint_clock.policy(look)
     yield from lint_clock.zone_name(look.trigger.timezone)
+    if running_out := why_running_out(look.trigger, look.after):
+        yield Warning(WarningCode.CALENDAR_RUNS_OUT, running_out[0].upper() + running_out[1:])
     if jitter_seconds == 0:
         yield from lint_times.crowded(look)
     if all(warning.code is not WarningCode.DATE_SELDOM for warning in dates):  # which has told the dates already

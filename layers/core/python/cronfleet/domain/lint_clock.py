@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain import zones
+from cronfleet.domain.calendared import search_of
 from cronfleet.domain.cron import Cron
 from cronfleet.domain.cron_words import listed
 from cronfleet.domain.errors import Invalid
@@ -65,7 +66,7 @@ def next_changes(zone: Zone, after: int) -> Iterator[Change]:
 
 def changes(look: CronLook) -> Iterator[Warning]:
     """What the next two changes do to the times that are named."""
-    cron = Cron(look.fields)
+    cron = search_of(look.trigger)
     said: list[str] = []
     affected = False
     for change in islice(next_changes(look.zone, look.after // SECOND), CHANGES_SHOWN):

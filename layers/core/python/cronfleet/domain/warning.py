@@ -12,7 +12,7 @@ class WarningCode(StrEnum):
     DAY_BOTH = "day_both"
     """Day of month and day of week are both given, and must both match, because one of them begins with `*`."""
     DATE_NEVER = "date_never"
-    """A date that it names is in no year's calendar, such as 31 April."""
+    """A date that it names is in no year, such as 31 April."""
     DATE_SELDOM = "date_seldom"
     """It needs 29 February, or a fifth weekday of a month, which few years or months have."""
     MONTHS_SKIPPED = "months_skipped"
@@ -35,6 +35,8 @@ class WarningCode(StrEnum):
     """The next fire is more than a year away."""
     INTERVAL_DRIFTS = "interval_drifts"
     """The interval does not divide a day, so that its times of day move."""
+    CALENDAR_RUNS_OUT = "calendar_runs_out"
+    """The calendar that it follows knows no dates past a day that is near, or that lies before the next fire."""
     UNCOMPUTABLE = "uncomputable"
     """It was accepted once and no longer computes, its zone having left the zone data: the scheduler parks it."""
 
