@@ -413,3 +413,14 @@ def test_whatever_can_be_scheduled_can_be_looked_over_at_any_time(expression: st
     lint = look_over(trigger, after)
     assert lint.words
     assert all(warning.text and "{" not in warning.text.replace('{"every"', "") for warning in lint.warnings)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:01Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati", "Etc/GMT+12", "UTC"])
+def test_so_can_an_instant_at_the_ends_of_the_calendar(text: str, zone: str) -> None:
+    try:
+        trigger = parse_trigger({"at": text, "timezone": zone}, OLDEST)
+    except Invalid:
+        return
+    assert look_over(trigger, OLDEST).words.startswith("Once, ")
+    assert look_over(trigger, LATEST).words.startswith("Once, ")

@@ -75,7 +75,10 @@ def moment_words(at: Instant, timezone: str) -> str:
     """`on Tuesday 1 December 2026 at 02:00 in Asia/Kolkata`; seconds only where there are any."""
     second = at // SECOND
     segment = zones.load(timezone).segment_at(second)
-    local = to_datetime(at) + timedelta(seconds=segment.offset if segment else 0)
+    try:
+        local = to_datetime(at) + timedelta(seconds=segment.offset if segment else 0)
+    except OverflowError:  # the zone's clock has left the years 1 to 9999
+        return f"at {to_text(at)} in {timezone}"
     clock = local.strftime("%H:%M:%S" if local.second else "%H:%M")
     weekday = WEEKDAYS[local.isoweekday() % 7]
     return f"on {weekday} {local.day} {MONTHS[local.month - 1]} {local.year} at {clock} in {timezone}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from functools import cached_property
 from itertools import islice
 from typing import Final
@@ -11,7 +11,7 @@ from cronfleet.domain import cron_grammar, zones
 from cronfleet.domain.cron import fields_of
 from cronfleet.domain.cron_grammar import CronFields
 from cronfleet.domain.cron_words import WEEKDAYS, listed
-from cronfleet.domain.instant import SECOND, Instant, to_datetime
+from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.trigger import CronTrigger
 from cronfleet.domain.zones import DAY_SECONDS, Zone
 
@@ -71,8 +71,9 @@ class CronLook:
 
 
 def day_of(wall: int) -> date:
-    """The date of a wall second."""
-    return date(1970, 1, 1) + timedelta(days=wall // DAY_SECONDS)
+    """The date of a wall second; the calendar's first or last where a zone's offset leads past them."""
+    ordinal = date(1970, 1, 1).toordinal() + wall // DAY_SECONDS
+    return date.fromordinal(min(max(ordinal, date.min.toordinal()), date.max.toordinal()))
 
 
 def dates_words(days: Sequence[date]) -> str:
@@ -82,5 +83,5 @@ def dates_words(days: Sequence[date]) -> str:
 
 def wall_words(wall: int) -> str:
     """The time of day that a wall second shows: `02:30`."""
-    shown = to_datetime(wall * SECOND)
-    return shown.strftime("%H:%M:%S" if wall % 60 else "%H:%M")
+    minute, second = divmod(wall % DAY_SECONDS, 60)
+    return f"{minute // 60:02}:{minute % 60:02}" + (f":{second:02}" if second else "")
