@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 
 from . import problems
 from .reading import check_unread
-from .routes import bulk, health, imports, ledger, lint, pages, preview, runs, schedules
+from .routes import bulk, calendars, health, imports, ledger, lint, pages, preview, runs, schedules
 from .schemas import fields_by_path
 
 logger = Logger(service="api")
@@ -24,7 +24,7 @@ _GUARDS: Final = {
 }
 """What is wrong with headers that a caller relies on, where a route does not read them."""
 
-for module in (schedules, imports, bulk, runs, ledger, lint, preview, health, pages):
+for module in (schedules, calendars, imports, bulk, runs, ledger, lint, preview, health, pages):
     app.include_router(module.router)
 
 

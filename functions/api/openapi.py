@@ -38,6 +38,7 @@ through only while the schedule is the one that you have seen (else 412)."""
 
 TAGS: Final = {
     "schedules": "Register, read, change, pause, resume and delete; see when one fires.",
+    "calendars": "Holidays, extra working days and freezes, in versions; what a new one changes.",
     "imports": "What files of other schedulers become: crontabs, CronJobs, EventBridge Scheduler.",
     "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
@@ -52,7 +53,7 @@ _REFUSALS: Final = {
     "400": "The request cannot be used as it is; `errors` names each field.",
     "404": "There is no such thing, or it belongs to another tenant.",
     "409": "The id is taken, or the state does not allow this.",
-    "412": "The schedule has changed since the ETag in If-Match was read.",
+    "412": "It has changed since the ETag in If-Match was read.",
     "413": "The body is too large.",
     "415": "The body is of a media type that is not read here.",
     "422": "The Idempotency-Key was used for another request.",
@@ -71,6 +72,9 @@ _GATEWAY: Final = {
 _HEADERS: Final = (
     ("200", "ETag", "ScheduleAnswer", "For If-Match."),
     ("201", "ETag", "ScheduleAnswer", "For If-Match."),
+    ("200", "ETag", "CalendarAnswer", "For If-Match; the newest version has one."),
+    ("200", "ETag", "CalendarChangeAnswer", "For If-Match; a dry run has none."),
+    ("201", "ETag", "CalendarChangeAnswer", "For If-Match."),
     ("201", "Location", "Answer", "Where the new thing is."),
     ("503", "Retry-After", "ProblemAnswer", "Seconds."),
 )

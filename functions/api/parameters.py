@@ -10,7 +10,7 @@ from cronfleet.domain.outlook import MAX_FIRES
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 
-from .schemas import ID, TEXT
+from .schemas import CALENDAR_NAME, ID, TEXT
 
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
@@ -27,6 +27,22 @@ def _whole_number(value: Any) -> Any:
 
 
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
+CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calendar's name.")]
+VersionQuery = Annotated[
+    int | None, BeforeValidator(_whole_number), Query(ge=1, le=999_999_999, description="Left out: the newest.")
+]
+KindQuery = Annotated[
+    Literal["holiday", "workday", "freeze"] | None,
+    Query(description="What the dates of an iCalendar file are. Left out: holidays."),
+]
+WeekendQuery = Annotated[
+    str | None,
+    Query(max_length=80, description="Weekdays with commas between; left out: saturday,sunday."),
+]
+CoversQuery = Annotated[
+    str | None,
+    Query(max_length=10, description="The last date that the calendar claims to know; left out: the last listed."),
+]
 RunId = Annotated[str, Path(max_length=256, description="A run's id, as the history shows it.")]
 PageLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_PAGE, description="Entries of a page.")]
 FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_FIRES, description="At most this many.")]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 
+from cronfleet.domain.calendar_form import NAME_IN_WORDS
 from cronfleet.domain.errors import (
     ClockSkewed,
     Conflict,
@@ -24,7 +25,7 @@ from cronfleet.domain.errors import (
 
 from .parameters import PREFIX
 from .reading import NotJson, TooLarge, dotted, kind_of
-from .schemas import ID, ID_IN_WORDS, TEXT
+from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
 PROBLEM_JSON: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
@@ -225,6 +226,7 @@ _BOUNDS: Final = {
 }
 _PATTERNS: Final = {
     ID: f"{{shown}} is no id: write {ID_IN_WORDS}",
+    CALENDAR_NAME: f"{{shown}} is no name of a calendar: write {NAME_IN_WORDS}",
     PREFIX: "{shown} begins no id: write up to 64 letters, digits, dots, dashes and underscores",
     TEXT: "holds a control character; write text, with tabs and line breaks at most",
 }

@@ -68,7 +68,7 @@ def read(event: Mapping[str, Any]) -> Event:
     document = document_of(method, event["rawPath"])
     if document is not None and document.is_in(event.get("headers", {})):
         return _with_json(event, _document(event, document))
-    content = _content(event)
+    content = _content(event, document.max_bytes if document is not None and document.or_json else MAX_BODY_BYTES)
     if not content.strip():
         return {**event, "body": None, "isBase64Encoded": False}
     _check_media_type(event, method, document)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from cronfleet.domain.calendar import NAME_PATTERN, Mode
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.misfire import (
     DEFAULT_GRACE_SECONDS,
@@ -31,6 +32,7 @@ MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 ID: Final = f"^{ID_PATTERN.pattern}$"
+CALENDAR_NAME: Final = f"^{NAME_PATTERN.pattern}$"
 TEXT: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 """Text of any script; of the control characters only tabs and line breaks, since people read it in terminals."""
 
@@ -48,6 +50,11 @@ EXAMPLE: Final[JsonDict] = {
 def _left_out(schema: JsonDict) -> None:
     """Empty is how we note that it was left out; whoever writes it is refused, so the document must not offer it."""
     schema.pop("default", None)
+
+
+def _modes(schema: JsonDict) -> None:
+    schema.pop("default", None)
+    schema["enum"] = [mode.value for mode in Mode]
 
 
 Reason = Annotated[str, Field(max_length=500, pattern=TEXT, description="Why; kept in the audit log.")]
@@ -73,7 +80,60 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
 
-_ONLY_CRON: Final[JsonDict] = {"gap": False, "overlap": False, "dialect": False}
+class CalendarUse(Strict):
+    """How a cron uses a calendar."""
+
+    model_config = _shown({"name": "uk", "mode": "roll_forward"}, {"name": "uk", "mode": "nth_business_day", "nth": -1})
+
+    name: str = Field("", max_length=32, description="The calendar's name.", json_schema_extra=_left_out)
+    mode: str = Field(
+        "",
+        max_length=32,
+        description="`exclude`: not on its holidays. `business_days`: only on business days, which neither its weekend "
+        "nor a holiday takes away. `roll_forward`, `roll_back`: on the next, or the last, business day instead. "
+        "`nth_business_day`: on the nth of each month, at the cron's times. Freezes take away whatever the mode.",
+        json_schema_extra=_modes,
+    )
+    nth: int = Field(
+        0,
+        description="For `nth_business_day`: 1 is the first of the month, -1 the last.",
+        json_schema_extra=_left_out,
+    )
+    version: int = Field(0, description="Left out: the newest.", json_schema_extra=_left_out)
+    pinned: bool = Field(False, description="Whether the schedule stays with this version when there is a newer one.")
+
+
+class CalendarBody(Strict):
+    """A calendar, whole. Each list holds dates, `"2026-12-25"`, or objects with `date`, or `from` and `to` (both
+    included), and a `label`.
+    """
+
+    model_config = _shown(
+        {
+            "holidays": [{"date": "2026-12-25", "label": "Christmas Day"}, "2027-01-01"],
+            "freezes": [{"from": "2026-12-20", "to": "2027-01-02", "label": "year end"}],
+            "weekend": ["saturday", "sunday"],
+            "covers_until": "2027-12-31",
+        }
+    )
+
+    description: str = Field("", max_length=500, pattern=TEXT, description="What it is for.")
+    weekend: list[str] = Field(
+        default_factory=lambda: ["saturday", "sunday"], max_length=7, description="No business days; may be empty."
+    )
+    holidays: list[Any] = Field(default_factory=list, description="No business days.")
+    workdays: list[Any] = Field(default_factory=list, description="Business days all the same, such as a Saturday.")
+    freezes: list[Any] = Field(default_factory=list, description="Nothing fires on these, whatever the mode.")
+    covers_until: str | None = Field(
+        None, max_length=10, description="The last date that it claims to know; left out: the last that it lists."
+    )
+    ical: str | None = Field(None, description="An iCalendar file, whose dates come on top.")
+    kind: Literal["holiday", "workday", "freeze"] | None = Field(
+        None, description="What the dates of `ical` are; left out: holidays."
+    )
+
+
+_ONLY_CRON: Final[JsonDict] = {"gap": False, "overlap": False, "dialect": False, "calendar": False}
 
 
 class TriggerBody(Strict):
@@ -108,6 +168,10 @@ class TriggerBody(Strict):
             "`at(…)` as AWS EventBridge Scheduler has them. `timezone` is needed, but for a `rate(…)`."
         ),
         json_schema_extra=_left_out,
+    )
+    calendar: CalendarUse | None = Field(
+        None,
+        description="A calendar that takes away or moves days which `cron` names; null or left out: none.",
     )
     timezone: str = Field(
         "",

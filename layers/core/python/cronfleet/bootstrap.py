@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.services.access import Access
     from cronfleet.services.bulk import Bulk
+    from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.health import Health
     from cronfleet.services.imports import Imports
@@ -114,10 +115,17 @@ def sweeper(settings: Settings) -> "Sweeper":
 
 def retimings(settings: Settings) -> "Retimings":
     """Looks at schedules again after a change of the zone data or of a calendar."""
+    from cronfleet.domain.retiming import Cause
+    from cronfleet.services.calendar_retiming import CalendarStep
     from cronfleet.services.retiming import Retimings
 
+    store = _store(settings)
     return Retimings(
-        store=_store(settings), clock=SystemClock(), ids=SystemIds(), telemetry=telemetry("sweeper"), steps={}
+        store=store,
+        clock=SystemClock(),
+        ids=SystemIds(),
+        telemetry=telemetry("sweeper"),
+        steps={Cause.CALENDAR: CalendarStep(store)},
     )
 
 
@@ -163,6 +171,13 @@ def bulk(settings: Settings) -> "Bulk":
     from cronfleet.services.bulk import Bulk
 
     return Bulk(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
+
+
+def calendars(settings: Settings) -> "Calendars":
+    """What callers do with calendars."""
+    from cronfleet.services.calendars import Calendars
+
+    return Calendars(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def runs(settings: Settings) -> "Runs":

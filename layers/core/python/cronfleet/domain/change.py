@@ -139,13 +139,22 @@ def retimes(before: Spec, spec: Spec) -> bool:
 
 
 def edited(
-    timer: Timer, before: Definition, spec: Spec, *, now: Instant, change_id: str, author: str, reason: str
+    timer: Timer,
+    before: Definition,
+    spec: Spec,
+    *,
+    now: Instant,
+    change_id: str,
+    author: str,
+    reason: str,
+    may_end: bool = False,
 ) -> tuple[Timer, Definition, tuple[Run, ...], tuple[RunTimer, ...]]:
     """A new version, and for a changed trigger what becomes of the fires that the old one named up to `now`.
 
     What was due and not yet claimed still runs: its rows and their timers come back. The new trigger goes on from
     its first nominal after `now`: a change never fires at once. `Contended` when more is due than one transaction
-    can hold: the dispatcher is about to claim it.
+    can hold: the dispatcher is about to claim it. `Invalid` when the trigger names no time any more, unless that `may_end`
+    the schedule.
     """
     now = _onwards(timer, now)
     definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)
@@ -153,9 +162,9 @@ def edited(
     if not retimes(before.spec, spec):
         return _written(replace(after, status=moved(timer.status, Change.EDIT)), change_id, now), definition, (), ()
     after = _new_epoch(replace(after, status=moved(timer.status, Change.RETIME), parked=None), now)
-    fire = _required_fire(after, now)
+    fire = first_fire(after, now) if may_end else _required_fire(after, now)
     if after.status is Status.PAUSED:
-        after = replace(after, nominal_at=fire.nominal_at, due_at=timer.due_at)
+        after = replace(after, nominal_at=None if fire is None else fire.nominal_at, due_at=timer.due_at)
     elif after.status in (Status.ACTIVE, Status.HELD):
         after = _waiting_for(after, fire)
     rows, run_timers = _left_behind(timer, after, now)

@@ -207,7 +207,7 @@ class Calendars:
             try:
                 difference = changed(following, calendar, today)
             except CronfleetError as error:
-                found.append({"schedule_id": schedule_id, "error": str(error)})
+                found.append(_changed_form(schedule_id, following, Changed((), ()), str(error)))
                 continue
             if not difference.is_nothing:
                 found.append(_changed_form(schedule_id, following, difference))
@@ -231,7 +231,7 @@ class Calendars:
                 return
 
 
-def _changed_form(schedule_id: str, trigger: Any, difference: Changed) -> Form:
+def _changed_form(schedule_id: str, trigger: Any, difference: Changed, error: str | None = None) -> Form:
     rule = rule_of(trigger)
     return {
         "schedule_id": schedule_id,
@@ -239,6 +239,7 @@ def _changed_form(schedule_id: str, trigger: Any, difference: Changed) -> Form:
         "removed": [day_text(day) for day in difference.removed],
         "added": [day_text(day) for day in difference.added],
         "truncated": difference.is_cut,
+        "error": error,
     }
 
 

@@ -38,6 +38,7 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.services.access import Caller
+from cronfleet.services.calendar_binding import bound
 from cronfleet.services.changing import (
     NO_CONDITIONS,
     Answer,
@@ -219,6 +220,7 @@ class Schedules:
         hold: Hold | None,
     ) -> Draft:
         change_id = self._ids.unique()
+        spec, checks = bound(self._store, caller.tenant.tenant_id, spec, None)
         timer, definition = created(
             spec,
             tenant=caller.tenant,
@@ -235,6 +237,7 @@ class Schedules:
             CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
             InsertDefinition(definition),
             audit(caller, change_id, now, Change.CREATE, schedule_id, after=form, reason=reason),
+            *checks,
         ]
         return Draft(writes, Answer(answered_form(timer, definition, now), timer.etag, created=True))
 
@@ -244,6 +247,7 @@ class Schedules:
         conditions.check(found.timer)
         change_id = self._ids.unique()
         before = found.definition
+        spec, checks = bound(self._store, caller.tenant.tenant_id, spec, before.spec)
         if _same(spec, before.spec):
             return Draft((), found.answer(now))
         timer, definition, rows, run_timers = edited(
@@ -251,7 +255,7 @@ class Schedules:
         )
         action = Change.RETIME if retimes(before.spec, spec) else Change.EDIT
         more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
-        return self._draft(caller, found, _Found(timer, definition), action, reason, more)
+        return self._draft(caller, found, _Found(timer, definition), action, reason, [*more, *checks])
 
     # --- pausing, resuming, deleting ---------------------------------------------------------------------------
 
