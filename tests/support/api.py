@@ -15,7 +15,7 @@ import pytest
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler
-from functions.api.routes import bulk, health, imports, ledger, lint, runs, schedules
+from functions.api.routes import bulk, calendars, health, imports, ledger, lint, preview, runs, schedules
 from tests.support.settable_clock import CountingIds, SettableClock
 
 EVENTS = Path(__file__).parent.parent / "events"
@@ -127,6 +127,8 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         bulk._service,
         runs._service,
         ledger._service,
+        calendars._service,
+        preview._calendars,
         lint._service,
         health._service,
     ):

@@ -153,8 +153,8 @@ def edited(
 
     What was due and not yet claimed still runs: its rows and their timers come back. The new trigger goes on from
     its first nominal after `now`: a change never fires at once. `Contended` when more is due than one transaction
-    can hold: the dispatcher is about to claim it. `Invalid` when the trigger names no time any more, unless that `may_end`
-    the schedule.
+    can hold: the dispatcher is about to claim it. `Invalid` when the trigger names no time any more, unless that
+    `may_end` the schedule.
     """
     now = _onwards(timer, now)
     definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)

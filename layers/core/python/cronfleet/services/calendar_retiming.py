@@ -1,4 +1,4 @@
-"""Calendar retiming: gives every schedule that follows a calendar the calendar's new version, as one more of its own."""
+"""Calendar retiming: gives every schedule that follows a calendar its new version, as one of the schedule's own."""
 
 from dataclasses import replace
 from functools import partial

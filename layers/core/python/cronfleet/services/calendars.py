@@ -19,6 +19,7 @@ from cronfleet.domain.errors import Conflict, CronfleetError, NotFound, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.retiming import for_calendar
+from cronfleet.domain.trigger import Trigger
 from cronfleet.ports import cursors
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
@@ -30,6 +31,7 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.services.access import Caller
+from cronfleet.services.calendar_binding import bound_trigger
 from cronfleet.services.changing import NO_CONDITIONS, Answer, Changing, Conditions, Draft, answer_of, audit
 
 MAX_LOOKED_AT: Final = 200
@@ -67,6 +69,11 @@ class Calendars:
         if calendar is None:
             raise NotFound("calendar", f"{name} version {version or head.version}")
         return Answer(self._form(calendar), _etag(head) if version is None else "")
+
+    def bound(self, caller: Caller, trigger: Trigger) -> Trigger:
+        """`trigger` with its calendar's content, for one that is only looked at; `Invalid` where there is none."""
+        rule = rule_of(trigger)
+        return trigger if rule is None else bound_trigger(self._store, caller.tenant.tenant_id, trigger, rule)[0]
 
     def list(self, caller: Caller, *, cursor: str | None, limit: int) -> Page[Form]:
         """A tenant's calendars by name."""
