@@ -22,8 +22,9 @@ class Api(Function):
         # The API refuses what the worker would not call; the worker, which resolves the name, decides.
         environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
         super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
-        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT,))
+        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.CALENDARS, READ + WRITE)
         job_store.grant(self.role, schema.AUDIT, APPEND + READ)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)

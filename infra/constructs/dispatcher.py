@@ -14,7 +14,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, LOOK_UP, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
@@ -60,6 +60,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     """Let `role` claim and send. The sweeper, which ticks shards that went quiet, needs the same."""
     job_store.grant(role, schema.SCHEDULES, READ + WRITE, indexes=(schema.DUE,))
     job_store.grant(role, schema.RUNS, READ + WRITE)
+    job_store.grant(role, schema.CALENDARS, LOOK_UP)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
     job_store.grant(role, schema.AUDIT, APPEND)
     run_queues.grant_send(role)
