@@ -15,11 +15,14 @@ from urllib.parse import quote, urlsplit
 
 from local.testing import StackProcess
 from tests.e2e.ledger import SECOND, Era, Every, Once, Order, Trigger, instant
+from tests.e2e.receiver import Receiver
 
 PATIENCE_SECONDS = 120
 AGAIN_SECONDS = 0.2
 ACCOUNTS = ("a", "b", "c")
 BILLED = "bills-0"
+CALLED = ("called-0", "called-1")
+BEAT = {"handler": "demo.heartbeat"}
 RETRIES = {"max_attempts": 5, "backoff": {"kind": "fixed", "base_seconds": 1}}
 
 
@@ -89,11 +92,13 @@ class Client:
 class Callers:
     """A company that has `scale` times the usual number of schedules, and keeps changing its mind about some."""
 
-    def __init__(self, stack: StackProcess, seed: int) -> None:
+    def __init__(self, stack: StackProcess, seed: int, tolerance: int = 0) -> None:
         self.client = Client(stack)
         self.orders: dict[str, Order] = {}
         self.manual: set[str] = set()
         self.failures: list[str] = []
+        self.receiver = Receiver(now)
+        self._tolerance = tolerance
         self._chance = random.Random(seed)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -112,29 +117,31 @@ class Callers:
         for name in ("moody-0", "moody-1", "retimed-0", "edited-0", "doomed-0"):
             self._beats(name, 1)
         for name, zone in (("cron-utc", "UTC"), ("cron-kolkata", "Asia/Kolkata")):
-            self._order(name, Every(60), {"trigger": {"cron": "* * * * *", "timezone": zone}}, "demo.heartbeat")
+            self._order(name, Every(60), {"trigger": {"cron": "* * * * *", "timezone": zone}}, BEAT)
         self._flaky("flaky-0")
         self._slow("gated-0")
         self._bills(BILLED)
+        for name in CALLED:
+            self._order(name, Every(2), self._interval(2), {"url": self.receiver.url}, {"timeout_seconds": 10})
         for number in range(max(4, int(minutes * 6))):
             at = (now() // SECOND + 5 + self._chance.randrange(int(minutes * 60) + 5)) * SECOND
-            self._order(f"shot-{number}", Once(at), {"trigger": {"at": text(at)}}, "demo.heartbeat")
+            self._order(f"shot-{number}", Once(at), {"trigger": {"at": text(at)}}, BEAT)
 
     def _beats(self, name: str, seconds: int, **policies: Any) -> None:
-        self._order(name, Every(seconds), self._interval(seconds), "demo.heartbeat", policies)
+        self._order(name, Every(seconds), self._interval(seconds), BEAT, policies)
 
     def _flaky(self, name: str) -> None:
         policies = {"retry": RETRIES, "timeout_seconds": 10}
-        self._order(name, Every(5), self._interval(5), "demo.flaky", policies, {"failures": 1})
+        self._order(name, Every(5), self._interval(5), {"handler": "demo.flaky"}, policies, {"failures": 1})
 
     def _slow(self, name: str) -> None:
         policies = {"overlap": "skip", "timeout_seconds": 10, "retry": RETRIES}
-        self._order(name, Every(2), self._interval(2), "demo.slow", policies, {"seconds": 3})
+        self._order(name, Every(2), self._interval(2), {"handler": "demo.slow"}, policies, {"seconds": 3})
 
     def _bills(self, name: str) -> None:
         payload = {"accounts": ACCOUNTS, "seconds_per_account": 1}
         policies = {"timeout_seconds": 10, "retry": RETRIES}
-        self._order(name, Every(10), self._interval(10), "billing.nightly", policies, payload)
+        self._order(name, Every(10), self._interval(10), {"handler": "billing.nightly"}, policies, payload)
 
     def _interval(self, seconds: int) -> dict[str, Any]:
         return {"trigger": {"every": f"{seconds}s", "anchor": "2026-01-01T00:00:00Z"}}
@@ -144,11 +151,11 @@ class Callers:
         name: str,
         fires: Trigger,
         definition: Mapping[str, Any],
-        handler: str,
+        target: Mapping[str, str],
         policies: Mapping[str, Any] | None = None,
         payload: Any = None,
     ) -> None:
-        wish = {**definition, "target": {"handler": handler}, "policies": policies or {}, "payload": payload}
+        wish = {**definition, "target": target, "policies": policies or {}, "payload": payload}
         made = self.client.must("PUT", f"/v1/schedules/{name}", wish)
         told = made["policies"]
         self.orders[name] = Order(
@@ -157,6 +164,7 @@ class Callers:
             timeout_seconds=told["timeout_seconds"],
             max_attempts=told["retry"]["max_attempts"],
             may_overlap=told["overlap"] == "allow",
+            tolerance=self._tolerance,
         )
 
     # --- what they do meanwhile ------------------------------------------------------------------------------

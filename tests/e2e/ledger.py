@@ -73,6 +73,8 @@ class Order:
     timeout_seconds: int = 60
     max_attempts: int = 3
     may_overlap: bool = True
+    tolerance: int = 0
+    """By how many milliseconds the clock that wrote a time may differ from the callers'."""
     quiet: list[tuple[int, int]] = field(default_factory=list)
     """Between a pause that had returned and the call that resumed: nothing starts in between."""
     ended: tuple[int, int] | None = None
@@ -84,7 +86,7 @@ class Order:
 
     def owed(self, until: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Each nominal time that must have exactly one entry, and the epochs that this may be of."""
-        last = until if self.ended is None else min(until, self.ended[0])
+        last = until if self.ended is None else min(until, self.ended[0] - self.tolerance)
         for era, following in zip_longest(self.eras, self.eras[1:]):
             end = last if following is None else min(following.since, last)
             epochs = (era.epoch, following.epoch) if following and following.catches_up else (era.epoch,)
@@ -198,7 +200,7 @@ def _starts_when_quiet(order: Order, row: Row) -> Iterator[str]:
         if attempt["outcome"] in {"not_started", "lost"}:
             continue
         for begin, end in stretches:
-            if begin < instant(attempt["started_at"]) < end:
+            if begin + order.tolerance < instant(attempt["started_at"]) < end - order.tolerance:
                 yield f"attempt {attempt['number']} started at {attempt['started_at']}, while nothing was to start"
 
 

@@ -1,22 +1,30 @@
-"""The storm: kills and freezes whatever of a running stack it finds, but for the emulator itself."""
+"""The storm: kills, freezes and misleads whatever of a running stack it finds, but for the emulator itself."""
 
 import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
+from tests.e2e.clocks import BORNE, FUNCTIONS, REFUSED, Clocks
 
 LEASE_FREEZES = (6, 20, 90)
 """Seconds: longer than a slot, than a dispatcher's lease, than an ordinary attempt's lease."""
 
+WRONG_SECONDS = {"dispatcher": (7, 15), "authorizer": (2, 8), "api": (4, 8)}
+"""How long a clock stays wrong, from and to: a tick comes every five seconds, a caller waits for an answer."""
+
+WRONG_SECONDS_OTHERS = (4, 8)
+CALLED_EACH_MINUTE = ("ticker", "sweeper")
+
 
 @dataclass
 class Storm:
-    """Strikes by chance, every kind in turn.
+    """Strikes by chance, every kind in turn; clocks only where there are `clocks`.
 
     A `gentle` one spares what is made good only after five minutes: a worker that has a message and no row yet. And
     it freezes nothing for longer than a shard's lease.
@@ -24,15 +32,18 @@ class Storm:
 
     stack: StackProcess
     seed: int
+    clocks: Clocks | None = None
     gentle: bool = False
     done: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
         self._frozen: dict[int, float] = {}
+        self._wrong: dict[str, float] = {}
+        self._offsets: dict[tuple[str, Sequence[int]], list[int]] = {}
 
     def rage(self, seconds: float) -> None:
-        """Strike every now and then, in each way at least once; at the end all that is frozen goes on."""
+        """Strike every now and then, in each way at least once; at the end all goes on, and by the right time."""
         deadline = time.monotonic() + seconds
         pack = self._pack()
         while time.monotonic() < deadline:
@@ -40,12 +51,14 @@ class Storm:
             for strike in pack:
                 self._once(strike)
         self._thaw(float("inf"))
+        self._mend(float("inf"))
 
     def _once(self, strike: Callable[[], str]) -> None:
         what = strike()
         if what:
             self.done[what] += 1
         self._thaw(time.monotonic())
+        self._mend(time.monotonic())
         time.sleep(self._chance.uniform(0.1, 2))
 
     def _pack(self) -> list[Callable[[], str]]:
@@ -55,6 +68,11 @@ class Storm:
         )
         pack += [lambda name=name: self.kill_function(name) for name in victims.CONTROL * 2]
         pack += [lambda name=name: self.freeze(name) for name in ("dispatcher", "worker-standard")]
+        if self.clocks:
+            much_and_little = [(name, offsets) for name in FUNCTIONS for offsets in (REFUSED, BORNE)]
+            pack += [
+                lambda name=name, offsets=offsets: self.mislead(name, offsets) for name, offsets in much_and_little
+            ]
         if not self.gentle:
             pack += [lambda: self.kill_function("worker-standard")] * 3 + [self.restart]
             pack += [lambda name=name: self.freeze(name) for name in (*victims.CONTROL, "worker-standard")]
@@ -94,9 +112,11 @@ class Storm:
         return "restart"
 
     def freeze(self, name: str) -> str:
-        """A process of a function, with or without its job."""
+        """A process of a function, with or without its job. One that stands still while its clock is wrong proves
+        nothing: what it does as it goes on may have been decided before.
+        """
         found = victims.functions(self.stack, name)
-        if not found:
+        if not found or name in self._wrong:
             return ""
         pid = self._chance.choice(found)
         until = time.monotonic() + self._chance.choice(LEASE_FREEZES[:2] if self.gentle else LEASE_FREEZES)
@@ -104,6 +124,41 @@ class Storm:
             if victims.send(one, signal.SIGSTOP):
                 self._frozen[one] = until
         return f"freeze {name}"
+
+    def mislead(self, name: str, offsets: Sequence[int]) -> str:
+        """The clock of a function, in all its processes: by each of `offsets` in turn, in an order by chance.
+
+        One that is wrong already stays so, but a little may become much.
+        """
+        assert self.clocks is not None
+        current = self.clocks.of(name)
+        if current is not None and (current.is_refused or offsets is BORNE):
+            return ""
+        self._thaw(float("inf"))
+        seconds = self._next_offset(name, offsets)
+        self._wrong[name] = time.monotonic() + self._chance.uniform(*WRONG_SECONDS.get(name, WRONG_SECONDS_OTHERS))
+        self.clocks.shift(name, seconds)
+        if name in CALLED_EACH_MINUTE:
+            self._call(name)
+        return f"clock {name} {seconds:+d} s"
+
+    def _next_offset(self, name: str, offsets: Sequence[int]) -> int:
+        left = self._offsets.setdefault((name, offsets), [])
+        if not left:
+            left += self._chance.sample(offsets, len(offsets))
+        return left.pop()
+
+    def _call(self, name: str) -> None:
+        """Call what is called once a minute now, while its clock is wrong."""
+        Aws(self.stack.facts["emulator"]).client("lambda").invoke(
+            FunctionName=f"cronfleet-{name}", InvocationType="Event"
+        )
+
+    def _mend(self, moment: float) -> None:
+        for name in [name for name, until in self._wrong.items() if until <= moment]:
+            del self._wrong[name]
+            assert self.clocks is not None
+            self.clocks.shift(name, 0)
 
     def _thaw(self, moment: float) -> None:
         for pid in [pid for pid, until in self._frozen.items() if until <= moment]:

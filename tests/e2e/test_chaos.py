@@ -1,4 +1,11 @@
-"""Chaos in short: every kind of process killed or frozen under load, and the exact sum. `chaos.py` is the long form."""
+"""Chaos in short: every kind of process killed, frozen or misled under load, and the exact sum.
+
+`chaos.py` is the long form.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -6,32 +13,64 @@ from local.aws import Aws
 from local.testing import StackProcess, running_stack
 from tests.e2e import victims
 from tests.e2e.callers import Callers, now
+from tests.e2e.clocks import FUNCTIONS, TOLERANCE, Clocks
 from tests.e2e.ledger import SECOND
 from tests.e2e.storm import Storm
-from tests.e2e.verdict import settle
+from tests.e2e.verdict import Verdict, settle
+from tests.support import faketime
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not victims.PROCESSES.exists(), reason="it looks for processes in /proc, which only Linux has"),
+]
 
 STORM_SECONDS = 30
 SETTLE_SECONDS = 240
 STRUCK = {"kill busy worker", "kill dispatcher", "kill sweeper", "kill api", "kill front", "kill supervisor"}
 
 
-@pytest.mark.skipif(not victims.PROCESSES.exists(), reason="it looks for processes in /proc, which only Linux has")
-def test_whatever_is_killed_each_nominal_time_has_exactly_one_entry_and_no_promise_is_broken(tmp_path_factory):
+@dataclass(frozen=True)
+class Aftermath:
+    """What a storm did, and what is to be complained of when all has come to rest."""
+
+    done: Counter[str]
+    verdict: Verdict
+    clocks: Clocks | None
+
+
+@pytest.fixture(scope="module")
+def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
+    """One storm on a stack of its own; clocks are shifted in it where that can be done."""
+    library = faketime.library()
     with running_stack(tmp_path_factory.mktemp("chaos"), "--quiet") as stack:
-        callers = Callers(stack, seed=1)
+        clocks = Clocks(stack, library) if library else None
+        if clocks:
+            clocks.fit()
+        callers = Callers(stack, seed=1, tolerance=TOLERANCE if clocks else 0)
         callers.register(scale=1, minutes=STORM_SECONDS / 60)
         sweep(stack)
         callers.start()
-        storm = Storm(stack, seed=1, gentle=True)
+        storm = Storm(stack, 1, clocks, gentle=True)
         storm.rage(STORM_SECONDS)
         callers.stop()
-        until = now() - SECOND
-        verdict = settle(stack, callers, until, SETTLE_SECONDS, lambda _: sweep(stack))
-    assert verdict.complaints == []
-    assert storm.done.keys() >= STRUCK
-    assert verdict.owed > 10 * STORM_SECONDS
+        verdict = settle(stack, callers, clocks, now() - SECOND, SETTLE_SECONDS, lambda _: sweep(stack))
+        callers.receiver.close()
+        yield Aftermath(storm.done, verdict, clocks)
+
+
+def test_whatever_is_killed_each_nominal_time_has_exactly_one_entry_and_no_promise_is_broken(aftermath):
+    assert aftermath.verdict.complaints == []
+    assert aftermath.done.keys() >= STRUCK
+    assert aftermath.verdict.owed > 10 * STORM_SECONDS
+
+
+def test_whoever_has_a_wrong_clock_does_nothing_and_alarms_and_goes_on_when_it_is_right_again(aftermath):
+    """The verdict looks at it: nothing was asked for but reads, each function alarmed, and the sum is exact."""
+    if aftermath.clocks is None:
+        pytest.skip(faketime.MISSING)
+    assert {shift.function for shift in aftermath.clocks.shifts if shift.is_refused} == set(FUNCTIONS)
+    assert {shift.function for shift in aftermath.clocks.shifts if not shift.is_refused} != set()
+    assert aftermath.verdict.complaints == []
 
 
 def sweep(stack: StackProcess) -> None:

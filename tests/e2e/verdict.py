@@ -11,7 +11,8 @@ from cronfleet.adapters.dynamodb.items.packing import unpack
 from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import ledger, victims
-from tests.e2e.callers import ACCOUNTS, BILLED, Callers, now
+from tests.e2e.callers import ACCOUNTS, BILLED, CALLED, Callers, now
+from tests.e2e.clocks import Clocks
 
 LOOK_SECONDS = 5
 TABLES = "cronfleet"
@@ -35,7 +36,12 @@ class Verdict:
 
 
 def settle(
-    stack: StackProcess, callers: Callers, until: int, limit: float, meanwhile: Callable[[str], None]
+    stack: StackProcess,
+    callers: Callers,
+    clocks: Clocks | None,
+    until: int,
+    limit: float,
+    meanwhile: Callable[[str], None],
 ) -> Verdict:
     """Add up again and again until there is nothing to complain of, or `limit` seconds are over.
 
@@ -44,7 +50,7 @@ def settle(
     began = time.monotonic()
     while True:
         histories = {name: _past(callers.client.runs(name), until) for name in callers.orders}
-        complaints = list(complaints_of(stack, callers, histories, until))
+        complaints = list(complaints_of(stack, callers, clocks, histories, until))
         if not complaints or time.monotonic() - began > limit:
             owed = sum(len(list(order.owed(until))) for order in callers.orders.values())
             statuses = Counter(row["status"] for rows in histories.values() for row in rows)
@@ -53,12 +59,18 @@ def settle(
         time.sleep(LOOK_SECONDS)
 
 
-def complaints_of(stack: StackProcess, callers: Callers, histories: Histories, until: int) -> Iterator[str]:
+def complaints_of(
+    stack: StackProcess, callers: Callers, clocks: Clocks | None, histories: Histories, until: int
+) -> Iterator[str]:
     """Everything that is not as promised, for nominal times up to `until`."""
+    logged = list(_logged(stack))
     yield from callers.failures
     for name, rows in histories.items():
         yield from ledger.audit(callers.orders[name], rows, until)
-    yield from ledger.witnesses(_logged(stack))
+    yield from ledger.witnesses(logged)
+    yield from callers.receiver.complaints(row for name in CALLED for row in histories[name])
+    if clocks is not None:
+        yield from clocks.complaints(logged)
     yield from _manual(callers, histories)
     aws = Aws(stack.facts["emulator"])
     yield from _receipts(aws, histories[BILLED])

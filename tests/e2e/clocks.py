@@ -1,0 +1,144 @@
+"""The clocks of a stack's functions, each shifted by a file of its own while the function runs, and what came of it."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.aws import Aws
+from local.testing import StackProcess
+from tests.e2e import victims
+from tests.e2e.callers import now
+from tests.support import faketime
+
+FUNCTIONS = (*victims.CONTROL, "worker-standard")
+BORNE = (1, -1)
+"""Seconds that a clock may be wrong by: everything goes on."""
+
+TOLERANCE = 2_050
+"""Milliseconds by which the times that two functions write may differ while both clocks are borne."""
+
+REFUSED = (30, -30, 3_600)
+"""Seconds by which it does nothing, alarms, and goes on once the clock is right again."""
+
+IN_HAND_MS = 2_000
+"""What was begun before a clock jumped may be carried to its end so much longer."""
+
+ALARM = "clock_skewed"
+HEARD_TO_MS = 3_000
+"""How far the skew that a process hears may be from the true one: a header has whole seconds, an answer takes time."""
+
+TIMELESS = frozenset({"authorizer"})
+"""What it answers does not depend on the time, so a wrong clock is nothing to it."""
+
+READS = frozenset({"GetItem", "BatchGetItem", "Query", "Scan", "GetSecretValue"})
+GIVES_BACK = {"worker-standard": "SendMessageBatch"}
+"""A message that came to a worker whose clock is wrong is left to another one."""
+
+SHIFTED = Path(__file__).parent / "shifted"
+
+
+@dataclass
+class Shift:
+    """From `since` to `until` (right time, milliseconds) a function's clock was wrong by so many seconds."""
+
+    function: str
+    seconds: int
+    since: int
+    until: int | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing may be done under it."""
+        return self.seconds in REFUSED
+
+
+class Clocks:
+    """Every function's clock; right until it is shifted."""
+
+    def __init__(self, stack: StackProcess, library: Path) -> None:
+        self.shifts: list[Shift] = []
+        self._stack = stack
+        self._library = library
+        self._folder = stack.state / "clocks"
+        self._folder.mkdir(exist_ok=True)
+
+    def fit(self) -> None:
+        """Let each process of a function that starts from now on look at its function's file."""
+        client = Aws(self._stack.facts["emulator"]).client("lambda")
+        for name in FUNCTIONS:
+            function = f"cronfleet-{name}"
+            variables = client.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
+            variables |= self._variables(name)
+            client.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+
+    def shift(self, name: str, seconds: int) -> None:
+        """From now on the clock of a function is wrong by so much; 0 makes it right."""
+        current = self.of(name)
+        if current is not None:
+            current.until = now()
+        new = self._folder / f"{name}.new"
+        new.write_text(f"{seconds:+d}\n")
+        new.rename(self._file(name))
+        if seconds:
+            self.shifts.append(Shift(name, seconds, now()))
+
+    def of(self, name: str) -> Shift | None:
+        """What a function's clock is wrong by at present; `None` when it is right."""
+        return next((shift for shift in self.shifts if shift.function == name and shift.until is None), None)
+
+    def _file(self, name: str) -> Path:
+        return self._folder / name
+
+    def _notes(self, name: str) -> Path:
+        return self._folder / f"{name}.notes"
+
+    def _variables(self, name: str) -> dict[str, str]:
+        return {
+            **faketime.environment(self._library, self._file(name)),
+            "PYTHONPATH": str(SHIFTED),
+            "SHIFTED_ANCHOR_NS": str(time.time_ns() - time.monotonic_ns()),
+            "SHIFTED_NOTES": str(self._notes(name)),
+        }
+
+    # --- what came of it ---------------------------------------------------------------------------------------
+
+    def complaints(self, logged: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+        """Who did something although its clock was wrong, and who did not alarm."""
+        alarms = [line for line in logged if line.get("message") == ALARM]
+        for name in FUNCTIONS:
+            yield from self._deeds(name)
+            refused = {shift.seconds for shift in self.shifts if shift.function == name and shift.is_refused}
+            for seconds in refused if name not in TIMELESS else ():
+                if not any(_is_of(alarm, name, seconds) for alarm in alarms):
+                    yield f"{name}: its clock was wrong by {seconds} s, and it did not alarm"
+
+    def alarmed(self, logged: Iterable[Mapping[str, Any]]) -> int:
+        """How many alarms there were."""
+        return sum(line.get("message") == ALARM for line in logged)
+
+    def _deeds(self, name: str) -> Iterator[str]:
+        """What a function asked for, other than reads, while its clock was wrong."""
+        for note in self._noted(name):
+            request = note["request"].rpartition(".")[2]
+            if request in READS or request == GIVES_BACK.get(name):
+                continue
+            shift = next((one for one in reversed(self._refused(name)) if one.since <= note["at"]), None)
+            late = note["at"] - shift.since if shift else 0
+            if shift is None or late > IN_HAND_MS:
+                yield f"{name}: {request} {late} ms after its clock was wrong by {note['wrong_by_ms']} ms"
+
+    def _refused(self, name: str) -> list[Shift]:
+        return [shift for shift in self.shifts if shift.function == name and shift.is_refused]
+
+    def _noted(self, name: str) -> Iterator[dict[str, Any]]:
+        notes = self._notes(name)
+        for line in notes.read_text().splitlines() if notes.exists() else ():
+            yield json.loads(line)
+
+
+def _is_of(alarm: Mapping[str, Any], name: str, seconds: int) -> bool:
+    service, _, _ = name.partition("-")
+    return alarm.get("service") == service and abs(alarm["skew_seconds"] - seconds) * 1_000 <= HEARD_TO_MS
