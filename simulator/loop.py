@@ -55,6 +55,8 @@ class Process:
         self._drift = drift
         self._greenlet: greenlet | None = None
         self._naps = 0
+        self.times_set = 0
+        """How often its clock was set."""
 
     # --- the life of the invocation ----------------------------------------------------------------------------
 
@@ -100,8 +102,9 @@ class Process:
         return self._clock_error + round((self.loop.now - self.began_at) * self._drift)
 
     def step_clock(self, milliseconds: int) -> None:
-        """Its clock jumps."""
+        """Its clock is set."""
         self._clock_error += milliseconds
+        self.times_set += 1
 
     def now(self) -> int:
         """Its clock: the port `WaitingClock`, with the next."""

@@ -17,6 +17,9 @@ TIMER_WRITES: Final = frozenset({"claim", "defer", "commit"})
 UNITS_PER_TIMER_WRITE: Final = 2
 """Write units of the index: an entry out, an entry in."""
 
+CLOCK_STEPS: Final = (-30_000, -2_000, 2_000, 30_000, 3_600_000)
+"""Milliseconds by which a clock is set in the middle of an invocation."""
+
 TIMEOUT: Final = 5 * SECOND
 """After which a call to a store that is out is given up."""
 
@@ -83,7 +86,7 @@ class Wire:
         weather, process = self._weather, self._process
         process.sleep(weather.latency())
         if weather.strikes("clock_step"):
-            process.step_clock(weather.rng.choice([-30_000, -2_000, 2_000, 30_000]))
+            process.step_clock(weather.rng.choice(CLOCK_STEPS))
         if weather.strikes("crash"):
             raise Killed
         if weather.is_out("store_outage", process.loop.now):
@@ -108,13 +111,16 @@ class WiredStore:
         self._store = store
         self._wire = wire
         self._process = process
-        self._heard = False
+        self._heard: tuple[int, int] | None = None
 
     def skew_ms(self) -> int | None:
-        """By a Date header of whole seconds: less than a second off looks like none; nothing before an answer."""
-        if not self._heard:
+        """By a Date header of whole seconds: less than a second off looks like none.
+
+        Nothing is known before an answer, nor between a setting of the clock and the next answer.
+        """
+        if self._heard is None or self._heard[1] != self._process.times_set:
             return None
-        error = self._process.clock_error
+        error, _ = self._heard
         return 0 if abs(error) < 1_000 else error - 1_000 if error > 0 else error + 1_000
 
     def claim(self, batch_id: Any, claims: Sequence[Any]) -> list[ClaimOutcome]:
@@ -133,7 +139,7 @@ class WiredStore:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             answer = self._wire.call(name, lambda: method(*args, **kwargs))
-            self._heard = True
+            self._heard = self._process.clock_error, self._process.times_set
             return answer
 
         return call

@@ -129,7 +129,7 @@ class World:
     def _lay_ticks(self, process: Process) -> None:
         put = lambda entry: self.ticks.put(*entry)  # noqa: E731 - one line is clearer
         queue = WiredQueue(put, Wire(self.weather, process), self.weather)
-        Ticker(tick_queue=queue, clock=process, telemetry=self._notes, shards=SHARDS).tick()
+        Ticker(tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.schedule import Policies, Timer
 from cronfleet.domain.tenant import TIERS, Tenant
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
 from cronfleet.ports.target import Call
@@ -97,7 +97,7 @@ class Chain:
     """One installation with one shard. `parts` holds, by name of the part, what was counted since `start_counting`."""
 
     def __init__(
-        self, dynamodb: Any, prefix: str, counted: Counted, clock: SettableClock, store_clock: Clock | None = None
+        self, dynamodb: Any, prefix: str, counted: Counted, clock: SettableClock, store_clock: SteadyClock | None = None
     ) -> None:
         """`counted()` bills what `dynamodb` is asked inside its context.
 
@@ -197,7 +197,7 @@ class Chain:
         """A minute of a shard in which nothing is due: ticker, every tick that was laid, sweeper."""
         tick_queue = SqsTickQueue(self.sqs, TICKS)  # type: ignore[arg-type]  # the part of it that is used
         with self.as_part("ticker"):
-            Ticker(tick_queue=tick_queue, clock=self.clock, telemetry=Silent(), shards=1).tick()
+            Ticker(tick_queue=tick_queue, store=self.store, clock=self.clock, telemetry=Silent(), shards=1).tick()
         end = self.clock.now() + MINUTE
         while (visible := self.sqs.queue(TICKS).next_visible_at()) is not None and visible < end:
             self.clock.set(max(visible, self.clock.now()))

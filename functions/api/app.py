@@ -8,6 +8,9 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 
+from cronfleet import bootstrap
+from cronfleet.domain.errors import ClockSkewed
+
 from . import problems
 from .reading import check_unread
 from .routes import bulk, calendars, health, imports, ledger, lint, pages, preview, runs, schedules
@@ -88,6 +91,8 @@ def _not_found(_: NotFoundError) -> Response[str]:
 def refuse(error: Exception) -> Response[str]:
     """The problem of `error`; one that is no caller's fault is logged, and says nothing of itself."""
     problem = problems.of(error)
+    if isinstance(error, ClockSkewed):
+        bootstrap.telemetry("api").alarm("clock_skewed", skew_seconds=error.skew_ms / 1_000)
     if problem is None:
         logger.exception("unhandled")
         problem = problems.internal()

@@ -5,20 +5,32 @@ from typing import Final
 from constructs import Construct
 
 from cronfleet import settings
+from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import LOOK_UP, JobStore
 from infra.constructs.queue import Queue
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=30)
 
 
 class Ticker(Function):
-    """The function, its schedule, and the right to send ticks."""
+    """The function, its schedule, and the rights to send ticks and to hear the job store's time."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, tick_queue: Queue) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        job_store: JobStore,
+        tick_queue: Queue,
+    ) -> None:
         part = Part("ticker", SIZE, environment={settings.TICK_QUEUE_URL: tick_queue.url})
         super().__init__(scope, construct_id, config, code, part)
         tick_queue.grant_send(self.role)
+        job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)

@@ -33,7 +33,7 @@ class ControlPlane(cdk.Stack):
         super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper")
         code = Code(self, "Code", config)
         tick_queue = Queue(self, "Ticks", config, queues.TICKS)
-        ticker = Ticker(self, "Ticker", config, code, tick_queue)
+        ticker = Ticker(self, "Ticker", config, code, job_store=job_store, tick_queue=tick_queue)
         dispatcher = Dispatcher(
             self,
             "Dispatcher",

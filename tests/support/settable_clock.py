@@ -15,9 +15,18 @@ class SettableClock:
 
     def __init__(self, now: Instant = NOON) -> None:
         self._now = now
+        self._set_by = 0
 
     def now(self) -> Instant:
         return self._now
+
+    def steady(self) -> int:
+        return self._now - self._set_by
+
+    def be_set(self, milliseconds: int) -> None:
+        """Somebody sets the clock forwards, or back; no time passes."""
+        self._set_by += milliseconds
+        self._now += milliseconds
 
     def wait_until(self, instant: Instant) -> None:
         if instant > self._now:

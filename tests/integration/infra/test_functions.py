@@ -108,7 +108,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
 @pytest.mark.parametrize(
     ("function", "allowed"),
     [
-        ("ticker", LOGS | {"sqs:SendMessage"}),
+        ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem"}),
         ("api", LOGS | READS | WRITES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),

@@ -5,10 +5,17 @@ import time_machine
 
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 from cronfleet.adapters.dynamodb.skew import judged
-from cronfleet.domain.instant import SECOND
+from cronfleet.adapters.memory.queues import MemoryRunQueue
+from cronfleet.domain.errors import ClockSkewed
+from cronfleet.domain.instant import HOUR, MINUTE, SECOND
+from cronfleet.ports.job_store import CreateTimer, InsertDefinition
+from cronfleet.ports.queues import Tick
+from cronfleet.services.dispatcher import Dispatcher
+from tests.support.builders import definition, every, timer
 from tests.support.moto import mocked_aws
-from tests.support.settable_clock import NOON, SettableClock
+from tests.support.settable_clock import NOON, CountingIds, SettableClock
 from tests.support.tables import create_tables
+from tests.support.world import Notes
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,44 @@ def test_a_refusal_tells_the_time_as_well_as_an_answer() -> None:
         store = DynamoJobStore("test", client, clock)
         store.release_gate("acme", "nightly", "nobody", NOON)
         assert store.skew_ms() == -10_000
+
+
+@pytest.mark.parametrize("by", [30 * SECOND, -30 * SECOND, HOUR, 300])
+def test_what_was_heard_holds_until_the_clock_is_set(by: int) -> None:
+    """A process may lie warm and idle between two answers; that its clock was right a minute ago proves nothing."""
+    clock = SettableClock()
+    with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False) as traveller:
+        client = dynamodb_client()
+        create_tables(client, "test")
+        store = DynamoJobStore("test", client, clock)
+        store.get_lease(0)
+        clock.advance(MINUTE)
+        traveller.shift(MINUTE / SECOND)
+        assert store.skew_ms() == 0
+        clock.be_set(by)
+        assert store.skew_ms() is None
+        store.get_lease(0)
+        assert store.skew_ms() == (max(0, by - SECOND) if by > 0 else by)
+
+
+def test_a_warm_dispatcher_whose_clock_was_set_claims_nothing_of_what_is_still_to_come() -> None:
+    """It used to trust the answer that its last tick had heard: it claimed half a minute of fires ahead, and wrote a
+    lease that nobody could take for as long.
+    """
+    clock, notes = SettableClock(), Notes()
+    with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
+        client = dynamodb_client()
+        create_tables(client, "test")
+        store = DynamoJobStore("test", client, clock)
+        waiting = timer(every(1, NOON + 20 * SECOND), NOON + 20 * SECOND)
+        store.commit([CreateTimer(waiting), InsertDefinition(definition(waiting.trigger, waiting.schedule_id))])
+        queue = MemoryRunQueue(clock)
+        dispatcher = Dispatcher(store=store, run_queue=queue, clock=clock, ids=CountingIds(), telemetry=notes)
+        assert dispatcher.tick(Tick(waiting.shard, NOON), NOON + MINUTE).claims_won == 0
+        before = store.get_lease(waiting.shard)
+        clock.be_set(30 * SECOND)
+        with pytest.raises(ClockSkewed):
+            dispatcher.tick(Tick(waiting.shard, NOON + 30 * SECOND), NOON + 2 * MINUTE)
+        assert store.get_lease(waiting.shard) == before
+        assert store.get_timer(waiting.tenant, waiting.schedule_id) == waiting
+    assert [name for name, _ in notes.alarms] == ["clock_skewed"]

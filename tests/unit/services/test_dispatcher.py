@@ -1,6 +1,7 @@
 """The dispatcher, one at a time: what a tick does, and what it leaves to the next."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,33 @@ def test_a_process_whose_clock_is_off_does_nothing_and_alarms(skew: int) -> None
     assert world.store.get_lease(0) is None
     assert not world.sent
     assert [name for name, _ in world.notes.alarms] == ["clock_skewed"]
+
+
+def test_a_clock_that_is_set_in_the_middle_of_a_tick_claims_nothing_ahead_and_blocks_no_shard() -> None:
+    """What was heard before proves nothing: it would claim an hour of fires, under a lease of an hour."""
+    world = World(TWO)
+    world.add(timer(every(1, TWO), TWO))
+    due, get_lease = world.store.due, world.store.get_lease
+
+    def then_set(*asked: Any) -> Any:
+        world.store.state.skew_ms = None
+        world.clock.advance(HOUR)
+        return due(*asked)
+
+    def answer(shard: int) -> Any:
+        world.store.state.skew_ms = HOUR
+        return get_lease(shard)
+
+    world.store.due, world.store.get_lease = then_set, answer  # type: ignore[method-assign]  # its clock is ours
+    with pytest.raises(ClockSkewed):
+        world.tick()
+    world.store.due, world.store.get_lease = due, get_lease  # type: ignore[method-assign]  # as above
+    assert not world.sent
+    assert world.timer().nominal_at == TWO
+    world.store.state.skew_ms = 0
+    world.clock.set(TWO + 5 * SECOND)
+    assert world.tick().served is Served.SERVED
+    assert min(key.nominal_at for key in world.sent_keys) == TWO
 
 
 def test_more_than_one_page_is_drained_in_one_tick() -> None:

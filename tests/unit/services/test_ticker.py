@@ -1,8 +1,13 @@
 """The ticker lays ticks for absolute slots, ahead of time."""
 
+import pytest
+
+from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.queues import MemoryTickQueue
+from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
+from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.services.ticker import HORIZON, Ticker
 from tests.support.builders import at
@@ -18,7 +23,7 @@ def test_ticks_arrive_at_their_slots_however_late_in_its_minute_the_ticker_is_ca
     """
     clock = SettableClock(TWO + 43_700)
     queue = MemoryTickQueue(clock)
-    Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=2).tick()
+    Ticker(tick_queue=queue, store=MemoryJobStore(clock), clock=clock, telemetry=Notes(), shards=2).tick()
     seen: list[tuple[int, Tick]] = []
     while (visible_at := queue.queue.next_visible_at()) is not None:
         clock.set(max(clock.now(), visible_at))
@@ -39,7 +44,7 @@ def test_a_ticker_that_misses_one_minute_leaves_no_slot_without_a_tick() -> None
     queue = MemoryTickQueue(clock)
     for called_at in (TWO + 1 * SECOND, TWO + 2 * MINUTE + 20 * SECOND):
         clock.set(called_at)
-        Ticker(tick_queue=queue, clock=clock, telemetry=Notes(), shards=1).tick()
+        Ticker(tick_queue=queue, store=MemoryJobStore(clock), clock=clock, telemetry=Notes(), shards=1).tick()
     slots = {tick.slot_at for tick in queue.queue.bodies()}
     assert slots >= set(range(TWO, TWO + 4 * MINUTE, SLOT))
 
@@ -48,6 +53,30 @@ def test_a_queue_that_refuses_ticks_is_asked_again_and_then_alarmed() -> None:
     clock, notes = SettableClock(TWO), Notes()
     queue = MemoryTickQueue(clock)
     queue.queue.accepts = lambda tick: tick.slot_at != TWO + SLOT
-    accepted = Ticker(tick_queue=queue, clock=clock, telemetry=notes, shards=1).tick()
+    accepted = Ticker(tick_queue=queue, store=MemoryJobStore(clock), clock=clock, telemetry=notes, shards=1).tick()
     assert accepted == HORIZON // SLOT - 1
     assert [name for name, _ in notes.alarms] == ["ticks_refused"]
+
+
+@pytest.mark.parametrize("skew", [2_001, -2_001, 3_600_000])
+def test_a_ticker_whose_clock_is_off_lays_nothing_and_alarms(skew: int) -> None:
+    clock, notes = SettableClock(TWO), Notes()
+    queue, store = MemoryTickQueue(clock), MemoryJobStore(clock)
+    store.state.skew_ms = skew
+    with pytest.raises(ClockSkewed):
+        Ticker(tick_queue=queue, store=store, clock=clock, telemetry=notes, shards=1).tick()
+    assert queue.queue.bodies() == []
+    assert [name for name, _ in notes.alarms] == ["clock_skewed"]
+
+
+def test_a_ticker_lays_ticks_also_while_the_store_is_silent() -> None:
+    """They are there when it is back; and whoever serves one looks at its own clock."""
+    clock = SettableClock(TWO)
+    queue, store = MemoryTickQueue(clock), MemoryJobStore(clock)
+    store.state.skew_ms = None
+
+    def silent(_: int) -> None:
+        raise NoAnswer("the store is out")
+
+    store.get_lease = silent  # type: ignore[method-assign]  # an outage
+    assert Ticker(tick_queue=queue, store=store, clock=clock, telemetry=Notes(), shards=1).tick() == HORIZON // SLOT

@@ -77,6 +77,7 @@ def ticker(settings: Settings) -> "Ticker":
 
     return Ticker(
         tick_queue=SqsTickQueue(sqs_client(), settings.tick_queue_url),
+        store=_store(settings),
         clock=SystemClock(),
         telemetry=telemetry("ticker"),
         shards=settings.shards,

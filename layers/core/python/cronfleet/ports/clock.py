@@ -13,6 +13,14 @@ class Clock(Protocol):
         ...
 
 
+class SteadyClock(Clock, Protocol):
+    """A wall clock that can be told apart from itself after somebody has set it."""
+
+    def steady(self) -> int:
+        """Milliseconds that nobody sets; only their differences mean something."""
+        ...
+
+
 class WaitingClock(Clock, Protocol):
     """A clock by which this process can stand still."""
 

@@ -204,7 +204,8 @@ class TimedStore(Protocol):
     def skew_ms(self) -> int | None:
         """This process's clock minus the store's, by the Date header of its latest answers.
 
-        0 while the difference is within what a header of whole seconds can tell; `None` before the first answer.
+        0 while the difference is within what a header of whole seconds can tell; `None` before the first answer, and
+        from when this process's clock was set until the next.
         """
         ...
 

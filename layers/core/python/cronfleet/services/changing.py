@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.errors import ClockSkewed, Contended, KeyReused, Stale
+from cronfleet.domain.errors import Contended, KeyReused, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, EARLIEST, SECOND, Instant
-from cronfleet.domain.lease import too_skewed
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
@@ -23,6 +22,7 @@ from cronfleet.ports.job_store import (
 )
 from cronfleet.services.access import Caller
 from cronfleet.services.asking import ask
+from cronfleet.services.true_clock import refuse_wrong_clock
 
 MAX_DECISIONS: Final = 20
 """How often a change is decided anew because somebody else's write came first."""
@@ -119,7 +119,8 @@ class Changing:
                 return answered
             now = self._clock.now()
             draft = decide(max(now, not_before))
-            self._check_clock()
+            # A resume an hour ahead would swallow an hour of fires. Deciding has read the store, and heard its time.
+            refuse_wrong_clock(self._store)
             if not 0 <= self._clock.now() - now <= MAX_DECISION:
                 continue  # The clock jumped, or this process stood still: what it decided for is not now any more.
             refused = self._commit(caller, once, draft)
@@ -128,15 +129,6 @@ class Changing:
             if isinstance(refused.stored, Run):
                 not_before = max(not_before, refused.stored.due_at)
         raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")
-
-    def _check_clock(self) -> None:
-        """Refuse to write what a wrong clock decided: a resume an hour ahead would swallow an hour of fires.
-
-        Asked after the decision, which has read the store and so heard its time.
-        """
-        skew = self._store.skew_ms()
-        if skew is not None and too_skewed(skew):
-            raise ClockSkewed(skew)
 
     def _answered(self, caller: Caller, once: Once) -> Answer | None:
         record = answer_of(lambda: self._store.find_idempotency(caller.tenant.tenant_id, once.key))

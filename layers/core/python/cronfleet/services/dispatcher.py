@@ -35,7 +35,7 @@ from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
-from cronfleet.services.true_clock import require_true_clock
+from cronfleet.services.true_clock import true_now
 
 MAX_PAGES_PER_TICK: Final = 500
 """Pages of the due index, of `MAX_BATCH_ENTRIES` each; what is left is the next tick's."""
@@ -108,8 +108,9 @@ class Dispatcher:
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
         """Serve `tick`, stopping before `deadline_at`.
 
-        Raises `ClockSkewed` before anything is written, and `NoAnswer` when the store stays silent: whatever was
-        announced by then is finished by the next tick.
+        Raises `ClockSkewed` before anything is written, or, where the clock was set meanwhile, before anything is
+        decided by it, and `NoAnswer` when the store stays silent: whatever was announced by then is finished by the
+        next tick.
         """
         try:
             return self._serve(tick, deadline_at)
@@ -120,8 +121,7 @@ class Dispatcher:
 
     def _serve(self, tick: Tick, deadline_at: Instant) -> TickReport:
         report = TickReport(tick.shard)
-        self._check_clock(tick.shard)
-        now = self._clock.now()
+        now = self._now(tick.shard)
         if tick.slot_at > now + MAX_SKEW:
             report.served = Served.EARLY
             return report
@@ -140,11 +140,8 @@ class Dispatcher:
         self._publish(report)
         return report
 
-    def _check_clock(self, shard: int) -> None:
-        if self._store.skew_ms() is None:
-            # A cold process has not heard the store's time yet: one read tells it.
-            ask(lambda: self._store.get_lease(shard))
-        require_true_clock(self._store, self._telemetry, shard=shard)
+    def _now(self, shard: int) -> Instant:
+        return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(shard), shard=shard)
 
     def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
         """Finish the predecessor's batch, then page through what is due at `now`, the tick's one clock reading."""
@@ -171,7 +168,7 @@ class Dispatcher:
         """Write a batch, announce it (which closes the one before), and only then carry it out."""
         report.batches += 1
         batch_id = BatchId(lease.shard, lease.fence, report.batches)
-        claimed_at = self._clock.now()
+        claimed_at = self._now(lease.shard)
         batch = Batch(batch_id, before.batch_id, claimed_at, tuple(claims), before.losers)
         ask(lambda: self._store.put_batch(batch))
         if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):
@@ -193,7 +190,7 @@ class Dispatcher:
         outcomes = self._claim_all(batch)
         losers = frozenset(i for i, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
         messages = list(batch.messages(losers).values())
-        self._send_all(messages)
+        self._send_all(messages, batch.batch_id.shard)
         self._write_skips(batch, losers, report)
         for claim, outcome in zip(batch.claims, outcomes, strict=True):
             if outcome is ClaimOutcome.IMPOSSIBLE:
@@ -218,10 +215,10 @@ class Dispatcher:
             raise NoAnswer(f"batch {batch.batch_id}: {outcomes.count(ClaimOutcome.UNANSWERED)} claims unanswered")
         return outcomes
 
-    def _send_all(self, messages: Sequence[RunMessage]) -> None:
+    def _send_all(self, messages: Sequence[RunMessage], shard: int) -> None:
         if not messages:
             return
-        now = self._clock.now()
+        now = self._now(shard)
         unsent: Sequence[DelayedMessage] = [
             DelayedMessage(message, delay_until(message.due_at, now)) for message in messages
         ]
@@ -290,7 +287,7 @@ class Dispatcher:
         timer = ask(lambda: self._store.get_timer(claim.tenant, claim.schedule_id))
         if timer is not None:
             reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
-            report.parks += self._park(timer, reason, self._clock.now())
+            report.parks += self._park(timer, reason, self._now(report.shard))
 
     def _change(self, before: Timer, after: Timer, action: str, reason: str, more: Sequence[Write]) -> bool:
         """Commit a change that the scheduler makes itself, with its audit entry; False when somebody was faster."""

@@ -23,6 +23,7 @@ from cronfleet.ports.job_store import JobStore, Page
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import answer_of
 from cronfleet.services.dossier import Dossier
+from cronfleet.services.true_clock import refuse_wrong_clock
 
 MAX_STRETCHES: Final = 20
 """Stretches of the ledger read for one page; then it is handed out, maybe short, with a cursor."""
@@ -76,7 +77,10 @@ class Ledger:
         if timer is None:
             raise NotFound("schedule", schedule_id)
         # Read before the clock: what is not claimed by then may have its row when the rows are read, never less.
-        return Dossier(self._store, timer, self._clock.now())
+        now = self._clock.now()
+        # A clock an hour ahead would call every fire of that hour lost.
+        refuse_wrong_clock(self._store)
+        return Dossier(self._store, timer, now)
 
 
 @dataclass

@@ -34,7 +34,7 @@ from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
-from cronfleet.services.true_clock import require_true_clock
+from cronfleet.services.true_clock import require_true_clock, true_now
 
 QUIET_AFTER: Final = 30 * SECOND
 """A shard whose last served slot is older than this has lost its ticks."""
@@ -115,7 +115,7 @@ class Sweeper:
     def sweep(self, deadline_at: Instant) -> SweepReport:
         """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed."""
         report = SweepReport()
-        now = self._clock.now()
+        now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
         pace = _Pace(now)
         readings = []
         for shard in self._in_turn(now):

@@ -6,8 +6,10 @@ from typing import Final
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.ports.clock import WaitingClock
+from cronfleet.ports.job_store import NoAnswer, ShardStore
 from cronfleet.ports.queues import Tick, TickQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.true_clock import true_now
 
 HORIZON: Final = 150 * SECOND
 """Ticks are laid this far ahead, so that a ticker that misses a minute is not noticed."""
@@ -18,18 +20,24 @@ MAX_SENDS: Final = 3
 class Ticker:
     """Lays ticks for every shard and slot up to the horizon. Slots laid twice are served once: doubles are cheap."""
 
-    def __init__(self, *, tick_queue: TickQueue, clock: WaitingClock, telemetry: Telemetry, shards: int) -> None:
+    def __init__(
+        self, *, tick_queue: TickQueue, store: ShardStore, clock: WaitingClock, telemetry: Telemetry, shards: int
+    ) -> None:
         self._queue = tick_queue
+        self._store = store
         self._clock = clock
         self._telemetry = telemetry
         self._shards = shards
 
     def tick(self) -> int:
-        """Send the ticks; returns how many were accepted. What the queue refuses comes again with the next minute."""
+        """Send the ticks; returns how many were accepted. What the queue refuses comes again with the next minute.
+
+        Raises `ClockSkewed` before anything is sent.
+        """
         # A queue counts a delay in whole seconds from the sending: what is sent as a second begins comes as one begins,
         # and so do the fires that its dispatcher delays. Else the fraction would be in the lag of every run.
         self._clock.wait_until(ceil_second(self._clock.now()))
-        ticks = list(ticks_ahead(self._clock.now(), self._shards))
+        ticks = list(ticks_ahead(self._now(), self._shards))
         unsent = self._queue.send(ticks)
         for _ in range(MAX_SENDS - 1):
             if not unsent:
@@ -40,6 +48,14 @@ class Ticker:
         if unsent:
             self._telemetry.alarm("ticks_refused", refused=len(unsent), accepted=accepted)
         return accepted
+
+    def _now(self) -> Instant:
+        try:
+            return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
+        except NoAnswer:
+            # Nothing is known against this clock. Ticks that come too early are refused; too few would be missed when
+            # the store is back.
+            return self._clock.now()
 
 
 def ticks_ahead(now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:

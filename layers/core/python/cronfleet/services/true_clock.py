@@ -1,18 +1,51 @@
 """The true clock: what a part does while its own clock is not the store's, which is nothing (promise 9)."""
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 from cronfleet.domain.errors import ClockSkewed
-from cronfleet.domain.instant import SECOND
+from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import too_skewed
-from cronfleet.ports.job_store import TimedStore
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import NoAnswer, TimedStore
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import ask
+
+MAX_HEARINGS: Final = 3
+"""How often the store is asked for its time because this clock was set again meanwhile."""
+
+
+def true_now(
+    store: TimedStore, clock: Clock, telemetry: Telemetry, hear: Callable[[], object], **about: object
+) -> Instant:
+    """Now, by a clock that is the store's: what is decided for this instant was not decided by a wrong one.
+
+    `hear` is a read of the store, made only where its time is not known: in a cold process, and after this clock was
+    set. Raises `ClockSkewed`, with an alarm that says `about` what, and `NoAnswer` when the store stays silent.
+    """
+    for _ in range(MAX_HEARINGS):
+        # Read first, then asked about: a clock that is set in between is found out, one set later does not matter.
+        now, skew = clock.now(), store.skew_ms()
+        if skew is not None:
+            _require(skew, telemetry, about)
+            return now
+        ask(hear)
+    raise NoAnswer(f"this process's clock was set {MAX_HEARINGS} times while the store was asked for its time")
 
 
 def require_true_clock(store: TimedStore, telemetry: Telemetry, **about: object) -> None:
-    """Raise `ClockSkewed`, with an alarm that says `about` what, when this process's clock is off.
+    """Raise `ClockSkewed`, with an alarm that says `about` what, when this process's clock is known to be off."""
+    _require(store.skew_ms() or 0, telemetry, about)
 
-    Silent while the store's time has not been heard: whoever must know reads something first.
-    """
+
+def refuse_wrong_clock(store: TimedStore) -> None:
+    """Raise `ClockSkewed` when this process's clock is known to be off; whoever called alarms."""
     skew = store.skew_ms()
     if skew is not None and too_skewed(skew):
+        raise ClockSkewed(skew)
+
+
+def _require(skew: int, telemetry: Telemetry, about: Mapping[str, object]) -> None:
+    if too_skewed(skew):
         telemetry.alarm("clock_skewed", skew_seconds=skew / SECOND, **about)
         raise ClockSkewed(skew)

@@ -26,7 +26,7 @@ from cronfleet.domain.attempt import (
     versioned,
 )
 from cronfleet.domain.claim import RunTimer, TimerKind
-from cronfleet.domain.errors import Contended
+from cronfleet.domain.errors import ClockSkewed, Contended
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.overlap import Overlap, in_the_way
 from cronfleet.domain.reason import Code, Reason
@@ -39,7 +39,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import Answer, ask
-from cronfleet.services.true_clock import require_true_clock
+from cronfleet.services.true_clock import true_now
 
 MAX_START_ROUNDS: Final = 5
 """How often a start is decided anew because the row changed between reading and writing it."""
@@ -49,6 +49,10 @@ MAX_GATE_ROUNDS: Final = 5
 
 MAX_FINISH_ROUNDS: Final = 10
 """Rounds of asking in which an attempt's end is written: it is dear, so longer than other calls."""
+
+
+PASS_ON_SECONDS: Final = 10
+"""How long a message rests that came to a worker whose clock is wrong: it may be the only one."""
 
 
 class NotSent(Exception):
@@ -87,8 +91,8 @@ class Worker:
     def handle(self, message: RunMessage) -> None:
         """Make one attempt of the run that `message` names, if it is due and still wanted.
 
-        Returning deletes the message. Raises only when it must be delivered again: `ClockSkewed` before anything is
-        written, `NotSent`, `NoAnswer` and `Contended` when the queue or the store stay silent.
+        Returning deletes the message. Raises only when it must be delivered again: `ClockSkewed` when the clock was
+        set after the start, `NotSent`, `NoAnswer` and `Contended` when the queue or the store stay silent.
         """
         try:
             self._handle(message)
@@ -97,25 +101,38 @@ class Worker:
             raise
 
     def _handle(self, message: RunMessage) -> None:
-        self._check_clock(message)
-        now = self._clock.now()
-        if now < message.due_at:
-            self._send_back(message, now)
-            return
-        run = self._start(message)
+        run = self._start_if_due(message)
         if run is None:
             return
         ready = self._prepare(run, message)
         if ready is not None:
             self._finish(ready, self._call(ready))
 
+    def _now(self, key: RunKey) -> Instant:
+        return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
+
     # --- before anything is written ------------------------------------------------------------------------
 
-    def _check_clock(self, message: RunMessage) -> None:
-        if self._store.skew_ms() is None:
-            # A cold process has not heard the store's time yet: one read tells it.
-            ask(lambda: self._store.get_run(message.key))
-        require_true_clock(self._store, self._telemetry)
+    def _start_if_due(self, message: RunMessage) -> Run | None:
+        """The started row; `None` when nothing is to start now, or not here."""
+        try:
+            now = self._now(message.key)
+            if now >= message.due_at:
+                return self._start(message)
+            self._send_back(message, now)
+        except ClockSkewed:
+            self._pass_on(message)
+        return None
+
+    def _pass_on(self, message: RunMessage) -> None:
+        """Leave a message to a worker whose clock is right.
+
+        One that fails fast gets more than its share. What it did not delete would be hidden for as long as attempts
+        may last, or be lost until the sweeper sends it again, a few a minute.
+        """
+        if self._run_queue.send([DelayedMessage(message, PASS_ON_SECONDS)]):
+            raise NotSent(f"{message.key.run_id} came to a wrong clock, and the run queue did not take it back")
+        self._telemetry.count("messages_passed_on", tier=message.tier)
 
     def _send_back(self, message: RunMessage, now: Instant) -> None:
         """Queue a message that came too early again, with the delay that is left."""
@@ -133,9 +150,8 @@ class Worker:
         fresh = message.attempt == 1 and message.key.is_scheduled
         row = None if fresh else ask(lambda: self._store.get_run(message.key))
         for _ in range(MAX_START_ROUNDS):
-            # Again after every answer: a clock that has jumped meanwhile would take a live lease for an ended one.
-            require_true_clock(self._store, self._telemetry)
-            decision = decide_start(row, message, owner, self._clock.now())
+            # A clock that was set meanwhile would take a live lease for an ended one.
+            decision = decide_start(row, message, owner, self._now(message.key))
             if isinstance(decision, Drop):
                 self._drop(message, decision.reason)
                 return None
@@ -162,7 +178,7 @@ class Worker:
         """The attempt with all it needs; `None` when it ended, or was put off, before its target was called."""
         # Read after the start is written: a pause that returned before this read is seen by it.
         stored = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
-        admission = decide_admission(run, stored, self._clock.now())
+        admission = decide_admission(run, stored, self._now(run.key))
         if isinstance(admission, End):
             self._end(run, stored, admission)
             return None
@@ -204,7 +220,7 @@ class Worker:
         timeout = definition.spec.policies.timeout_seconds
         if run.version == definition.version and message.timeout_seconds == timeout:
             return run
-        noted = versioned(run, definition.version, timeout, self._clock.now())
+        noted = versioned(run, definition.version, timeout, self._now(run.key))
         return noted if self._replace(noted) else None
 
     def _other_holder(self, run: Run, timer: Timer) -> str | None:
@@ -233,7 +249,7 @@ class Worker:
 
     def _end(self, run: Run, timer: Timer | None, end: End) -> None:
         """Write that the run is over without this attempt."""
-        ended = not_admitted(run, end, self._clock.now())
+        ended = not_admitted(run, end, self._now(run.key))
         if self._replace(ended):
             self._report(ended)
             if ended.attempt > 1:  # A first attempt that was not made has never held the gate.
@@ -249,8 +265,7 @@ class Worker:
     # --- the target, and the end ----------------------------------------------------------------------------
 
     def _call(self, ready: _Ready) -> Result:
-        require_true_clock(self._store, self._telemetry)
-        run, spec, now = ready.run, ready.definition.spec, self._clock.now()
+        run, spec, now = ready.run, ready.definition.spec, self._now(ready.run.key)
         deadline = deadline_at(run, spec.policies.timeout_seconds, now)
         if deadline <= now:
             # This process stood still after the start; another may have the run by now.
@@ -261,7 +276,7 @@ class Worker:
     def _finish(self, ready: _Ready, result: Result) -> None:
         """Write what the attempt came to, with the timer of the next one where there is to be one."""
         spec = ready.definition.spec
-        run = decide_finish(ready.run, result, spec.policies.retry, self._clock.now())
+        run = decide_finish(ready.run, result, spec.policies.retry, self._now(ready.run.key))
         until = ready.run.lease_until or 0
         if run.status is RunStatus.WAITING:
             written = self._put_off(run, ready.timer, spec.policies.timeout_seconds, until)

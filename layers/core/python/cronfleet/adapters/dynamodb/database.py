@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cronfleet.adapters.dynamodb.errors import Item, ask
 from cronfleet.adapters.dynamodb.schema import Index, Table
 from cronfleet.adapters.dynamodb.skew import Skew
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import NoAnswer
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def text(value: str) -> Mapping[str, str]:
 class Database:
     """One installation's tables."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:
         self._prefix = table_prefix
         self._client = client
         self.clock = clock

@@ -11,7 +11,7 @@ from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,5 +28,5 @@ def dynamodb_client() -> "DynamoDBClient":
 class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:
         super().__init__(Database(table_prefix, client, clock))

@@ -11,7 +11,7 @@ from cronfleet.adapters.dynamodb.records import ReceiptRecord, read
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.run import ROW_LIFE_SECONDS, RunKey, RunStatus
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.target import FenceLost, Receipt
 
@@ -31,7 +31,7 @@ _FENCE, _RECEIPT = 0, 1
 class DynamoReceipts:
     """Effects that happen once per run and name."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: Clock) -> None:
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:
         self._database = Database(table_prefix, client, clock)
         self._calls = count(1)
 

@@ -1,15 +1,30 @@
 """How far this process's clock is from the store's, by the Date header of the store's answers."""
 
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from cronfleet.domain.instant import SECOND, Instant, from_datetime
-from cronfleet.ports.clock import Clock
+from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 _SENT_AT = "cronfleet_sent_at"
+
+SET: Final = 200
+"""Milliseconds by which wall clock and steady clock part when somebody sets the wall clock. Slewing takes minutes to
+part them so far; then one answer more is asked for, and nothing else happens.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What an answer told, and what this process's clocks showed then."""
+
+    skew_ms: int
+    now: Instant
+    steady: int
 
 
 class Skew:
@@ -18,18 +33,24 @@ class Skew:
     A header of whole seconds `d`, received after a request was sent at `s` and before now `r`, says that the
     store's clock showed something in [d, d + 1 s) at some moment of [s, r]. The clocks agree while some skew of 0
     explains that; else the skew is the least that does.
+
+    An answer holds until this process's clock is set: a process may lie idle for minutes between two answers.
     """
 
-    def __init__(self, clock: Clock, client: "BaseClient") -> None:
+    def __init__(self, clock: SteadyClock, client: "BaseClient") -> None:
         self._clock = clock
-        self._skew_ms: int | None = None
+        self._heard: _Heard | None = None
         client.meta.events.register("request-created.dynamodb", self._note_sent)
         client.meta.events.register("response-received.dynamodb", self._note_answer)
 
     @property
     def skew_ms(self) -> int | None:
-        """This clock minus the store's; `None` before the first answer."""
-        return self._skew_ms
+        """This clock minus the store's; `None` before the first answer, and after this clock was set."""
+        heard = self._heard
+        if heard is None:
+            return None
+        set_by = (self._clock.now() - heard.now) - (self._clock.steady() - heard.steady)
+        return None if abs(set_by) > SET else heard.skew_ms
 
     def _note_sent(self, request: Any, **_: Any) -> None:
         request.context[_SENT_AT] = self._clock.now()
@@ -38,7 +59,8 @@ class Skew:
         date = response_dict["headers"].get("date") if response_dict else None
         sent_at = context.get(_SENT_AT)
         if date is not None and sent_at is not None:
-            self._skew_ms = judged(sent_at, self._clock.now(), from_datetime(parsedate_to_datetime(date)))
+            now, steady = self._clock.now(), self._clock.steady()
+            self._heard = _Heard(judged(sent_at, now, from_datetime(parsedate_to_datetime(date))), now, steady)
 
 
 def judged(sent_at: Instant, received_at: Instant, header_at: Instant) -> int:

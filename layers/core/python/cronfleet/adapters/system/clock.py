@@ -18,6 +18,10 @@ class SystemClock:
         """Now, in milliseconds."""
         return time.time_ns() // 1_000_000
 
+    def steady(self) -> int:
+        """Milliseconds since some moment, whatever the clock is set to."""
+        return time.monotonic_ns() // 1_000_000
+
     def wait_until(self, instant: Instant) -> None:
         """Come back at `instant`; at once when it is past."""
         # Not until this clock shows it: one that is set back meanwhile must not hold anybody up.
