@@ -88,7 +88,8 @@ class Queue(Generic[Body]):
         self._visibility = visibility_seconds * SECOND
         self._free = concurrency
         self._waiting: deque[_Message[Body]] = deque()
-        self.dead: list[Body] = []
+        self.dead: list[tuple[int, Body]] = []
+        """The dead-letter queue: when each came to it, and what."""
 
     def put(self, body: Body, delay_seconds: int) -> None:
         """Take a message; the world may lose, copy or delay it."""
@@ -130,7 +131,8 @@ class Queue(Generic[Body]):
 
     def _give_back(self, message: _Message[Body]) -> None:
         if message.receives >= MAX_RECEIVES:
-            self.dead.append(message.body)
+            self.dead.append((self._loop.now, message.body))
+            self._weather.history.dead_letters[self._kind] += 1
         else:
             self._loop.after(self._visibility, lambda: self._arrive(message))
 

@@ -51,6 +51,9 @@ class History:
     counts: Counter[str] = field(default_factory=Counter)
     invocations: Counter[str] = field(default_factory=Counter)
     effects: Counter[str] = field(default_factory=Counter)
+    dead_letters: Counter[str] = field(default_factory=Counter)
+    sent_again: dict[str, int] = field(default_factory=dict)
+    """By run id: when the sweeper last sent it."""
     _hash: Any = field(default_factory=hashlib.sha256)
 
     def note(self, *what: object) -> None:

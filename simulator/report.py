@@ -17,6 +17,7 @@ def lines(report: Report, verbose: bool = True) -> Iterator[str]:
         yield f"  reasons   {_counted(report.reasons) or 'none'}"
         yield f"  requests  {_counted(report.requests)}"
         yield f"  functions {_counted(report.invocations)}"
+        yield f"  dead      {_counted(report.dead_letters) or 'no letter'}"
         yield f"  lag       {_percentiles(report.lags)}"
     if report.violation is not None:
         found = report.violation

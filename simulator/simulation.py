@@ -9,7 +9,8 @@ from typing import Final
 
 from simulator import faults as fault_kinds
 from simulator import population
-from simulator.checkers.promises import TERMINAL, Spans, first_violation
+from simulator.checkers.promises import Spans, first_violation
+from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, NONE, drawn
 from simulator.world import START, World
@@ -41,6 +42,8 @@ class Report:
     invocations: Counter[str]
     lags: list[int] = field(repr=False)
     calm_minutes: int = 0
+    dead_letters: Counter[str] = field(default_factory=Counter)
+    """Messages that came to a dead-letter queue, by the function that failed."""
 
 
 def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS) -> Report:
@@ -123,4 +126,5 @@ def _report(world: World, seed: int, violation: Violation | None, kinds: list[st
         invocations=world.history.invocations,
         lags=lags,
         calm_minutes=calm_minutes,
+        dead_letters=world.history.dead_letters,
     )

@@ -11,7 +11,7 @@ from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.queues import Tick
+from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.runs import Runs
@@ -87,8 +87,12 @@ class World:
     def _store(self, process: Process) -> Any:
         return WiredStore(self.store, Wire(self.weather, process), process)
 
-    def _run_queue(self, process: Process) -> Any:
-        put = lambda entry: self.runs.put(entry.message, entry.delay_seconds)  # noqa: E731 - one line is clearer
+    def _run_queue(self, process: Process, *, of_sweeper: bool = False) -> Any:
+        def put(entry: DelayedMessage) -> None:
+            if of_sweeper:
+                self.history.sent_again[entry.message.key.run_id] = self.loop.now
+            self.runs.put(entry.message, entry.delay_seconds)
+
         return WiredQueue(put, Wire(self.weather, process), self.weather)
 
     def _dispatcher(self, process: Process) -> Dispatcher:
@@ -119,7 +123,7 @@ class World:
     def _sweep(self, process: Process) -> None:
         Sweeper(
             store=self._store(process),
-            run_queue=self._run_queue(process),
+            run_queue=self._run_queue(process, of_sweeper=True),
             dispatcher=self._dispatcher(process),
             clock=process,
             telemetry=self._notes,

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
+from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, SECOND
 from simulator.history import Call, Request
@@ -25,7 +27,6 @@ RECOVERY: Final = 5 * MINUTE
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
-TERMINAL: Final = frozenset({"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "refused"})
 OFF: Final = frozenset({"resume", "create", "retime"})
 """Requests after which an earlier pause may not hold any more (a retime of a paused schedule keeps it paused)."""
 
@@ -207,6 +208,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_recovery,
     check_lag,
     check_answers,
+    lambda world, spans: check_dead_letters(world, spans.end_at),
 )
 
 

@@ -1,6 +1,7 @@
 """The verdict on a stack that was under fire: when all has come to rest, and what is to be complained of."""
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,8 +56,13 @@ def settle(
             owed = sum(len(list(order.owed(until))) for order in callers.orders.values())
             statuses = Counter(row["status"] for rows in histories.values() for row in rows)
             return Verdict(owed, statuses, complaints, time.monotonic() - began)
-        meanwhile(f"{len(complaints)} complaints yet, such as: {complaints[0]}")
+        meanwhile(f"{len(complaints)} complaints yet: {kinds(complaints)}")
         time.sleep(LOOK_SECONDS)
+
+
+def kinds(complaints: Sequence[str]) -> dict[str, int]:
+    """How many complaints there are of each kind: alike but for names and numbers."""
+    return dict(Counter(re.sub(r"\S*\d\S*", "…", text) for text in complaints).most_common())
 
 
 def complaints_of(
