@@ -52,6 +52,8 @@ class History:
     invocations: Counter[str] = field(default_factory=Counter)
     effects: Counter[str] = field(default_factory=Counter)
     dead_letters: Counter[str] = field(default_factory=Counter)
+    of_the_future: list[tuple[int, str]] = field(default_factory=list)
+    """True time, and what was written then that only a wrong clock can have said."""
     sent_again: dict[str, int] = field(default_factory=dict)
     """By run id: when the sweeper last sent it."""
     _hash: Any = field(default_factory=hashlib.sha256)

@@ -309,6 +309,17 @@ FAULTS: Final = (
             ),
         ),
     ),
+    Planted(
+        "clock-never-asked",
+        "a process that has not heard the store's time, or whose clock was set since, works on by its own",
+        (
+            Edit(
+                "cronfleet.services.true_clock",
+                "        ask(hear)\n",
+                "        return now\n",
+            ),
+        ),
+    ),
 )
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 

@@ -1,8 +1,20 @@
-"""The ledger table under watch: every write of a row is noted with its true time."""
+"""Tables under watch: every write of a ledger row is noted with its true time, and what claims to be of the future."""
 
+from typing import Final
+
+from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import Run, RunKey
 from simulator.history import History
 from simulator.loop import Loop
+
+CLOCKS_MAY_DIFFER: Final = 3_000
+"""Milliseconds: by the store's clock, two seconds and the one that a Date header leaves open."""
+
+LONGEST_RUN_LEASE: Final = 130_000
+"""The longest time limit in `population.py`, and ten seconds."""
+
+LONGEST_SHARD_LEASE: Final = 15_000
+"""What announcing a batch renews it by."""
 
 
 class WatchedRuns(dict[RunKey, Run]):
@@ -19,9 +31,19 @@ class WatchedRuns(dict[RunKey, Run]):
         run_id = key.run_id
         self._history.row_writes.append((self._loop.now, run_id, run.status.value, run.fence))
         self._started.setdefault((run_id, run.fence), self._loop.now)
+        self._look_ahead(run)
         if run.lease_until is not None:
             self._leases[run_id, run.fence] = run.lease_until
         super().__setitem__(key, run)
+
+    def _look_ahead(self, run: Run) -> None:
+        """Note what could only be written by a wrong clock."""
+        latest = self._loop.now + CLOCKS_MAY_DIFFER
+        for name, moment in (("started", run.started_at), ("finished", run.finished_at)):
+            if moment is not None and moment > latest:
+                self._history.of_the_future.append((self._loop.now, f"{run.key.run_id} {name} at {moment}"))
+        if run.lease_until is not None and run.lease_until > latest + LONGEST_RUN_LEASE:
+            self._history.of_the_future.append((self._loop.now, f"{run.key.run_id} leased until {run.lease_until}"))
 
     def started_at(self, run_id: str, fence: int) -> int:
         """When the row of this attempt was first written."""
@@ -30,3 +52,17 @@ class WatchedRuns(dict[RunKey, Run]):
     def lease_until(self, run_id: str, fence: int) -> int:
         """The end of the lease that was last written for this attempt."""
         return self._leases[run_id, fence]
+
+
+class WatchedLeases(dict[int, ShardLease]):
+    """The memory store's leases on shards."""
+
+    def __init__(self, loop: Loop, history: History) -> None:
+        super().__init__()
+        self._loop = loop
+        self._history = history
+
+    def __setitem__(self, shard: int, lease: ShardLease) -> None:
+        if lease.until > self._loop.now + CLOCKS_MAY_DIFFER + LONGEST_SHARD_LEASE:
+            self._history.of_the_future.append((self._loop.now, f"shard {shard} leased until {lease.until}"))
+        super().__setitem__(shard, lease)

@@ -25,7 +25,7 @@ from simulator.faults import MINUTE, Faults
 from simulator.history import History, Notes, Request
 from simulator.jobs import Jobs
 from simulator.loop import Loop, Process
-from simulator.watched import WatchedRuns
+from simulator.watched import WatchedLeases, WatchedRuns
 from simulator.wire import Weather, Wire, WiredQueue, WiredStore
 
 START: Final = 1_796_040_000_000
@@ -67,6 +67,7 @@ class World:
         self.store = MemoryJobStore(_TrueTime(self.loop), LaggingIndex(self.loop, self.weather))
         self.rows = WatchedRuns(self.loop, self.history)
         self.store.state.runs = self.rows
+        self.store.state.leases = WatchedLeases(self.loop, self.history)
         self.receipts = MemoryReceipts(self.store)
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
         self._tenant_limit = tenant_limit

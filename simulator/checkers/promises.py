@@ -76,6 +76,12 @@ def check_early(world: World, _spans: Spans) -> Iterator[Violation]:
             yield Violation(call.began_at, "started early", f"{call.run_id} by {call.due_at - call.row_started_at} ms")
 
 
+def check_clocks(world: World, _spans: Spans) -> Iterator[Violation]:
+    """Promise 9: whoever has a wrong clock does nothing, so no time is written that has not come."""
+    for at, what in world.history.of_the_future:
+        yield Violation(at, "a wrong clock was believed", what)
+
+
 def check_obeyed(world: World, spans: Spans) -> Iterator[Violation]:
     """Promise 3: nothing starts after a pause or a cancellation that returned."""
     requests: dict[tuple[str, str], list[Request]] = defaultdict(list)
@@ -201,6 +207,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_leases,
     check_rows,
     check_early,
+    check_clocks,
     check_obeyed,
     check_audit,
     check_effects,
