@@ -1,5 +1,6 @@
 """The clocks of a stack's functions, each shifted by a file of its own while the function runs, and what came of it."""
 
+import contextlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,6 +61,8 @@ class Clocks:
 
     def __init__(self, stack: StackProcess, library: Path) -> None:
         self.shifts: list[Shift] = []
+        self.alarmed: set[tuple[str, int]] = set()
+        """Which function was heard to alarm under which shift."""
         self._stack = stack
         self._library = library
         self._folder = stack.state / "clocks"
@@ -105,19 +108,29 @@ class Clocks:
 
     # --- what came of it ---------------------------------------------------------------------------------------
 
-    def complaints(self, logged: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    def complaints(self) -> Iterator[str]:
         """Who did something although its clock was wrong, and who did not alarm."""
-        alarms = [line for line in logged if line.get("message") == ALARM]
+        self.listen()
         for name in FUNCTIONS:
             yield from self._deeds(name)
-            refused = {shift.seconds for shift in self.shifts if shift.function == name and shift.is_refused}
-            for seconds in refused if name not in TIMELESS else ():
-                if not any(_is_of(alarm, name, seconds) for alarm in alarms):
-                    yield f"{name}: its clock was wrong by {seconds} s, and it did not alarm"
+        for name, seconds in sorted(self._unheard()):
+            yield f"{name}: its clock was wrong by {seconds} s, and it did not alarm"
 
-    def alarmed(self, logged: Iterable[Mapping[str, Any]]) -> int:
-        """How many alarms there were."""
-        return sum(line.get("message") == ALARM for line in logged)
+    def listen(self) -> None:
+        """Look for the alarms that are still to come; the stack keeps the functions' log lines ten minutes."""
+        logs = Aws(self._stack.facts["emulator"])
+        for name in {name for name, _ in self._unheard()}:
+            since = min(shift.since for shift in self._refused(name))
+            group = f"/aws/lambda/cronfleet-{name}"
+            lines = logs.all(
+                "logs", "filter_log_events", "events", logGroupName=group, startTime=since, filterPattern=ALARM
+            )
+            for alarm in _records(event["message"] for event in lines):
+                self.alarmed |= {(name, seconds) for seconds in REFUSED if _tells_of(alarm, seconds)}
+
+    def _unheard(self) -> set[tuple[str, int]]:
+        refused = {(one.function, one.seconds) for one in self.shifts if one.is_refused}
+        return {(name, seconds) for name, seconds in refused - self.alarmed if name not in TIMELESS}
 
     def _deeds(self, name: str) -> Iterator[str]:
         """What a function asked for, other than reads, while its clock was wrong."""
@@ -139,6 +152,14 @@ class Clocks:
             yield json.loads(line)
 
 
-def _is_of(alarm: Mapping[str, Any], name: str, seconds: int) -> bool:
-    service, _, _ = name.partition("-")
-    return alarm.get("service") == service and abs(alarm["skew_seconds"] - seconds) * 1_000 <= HEARD_TO_MS
+def _records(messages: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for line in (line for message in messages for line in message.splitlines()):
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict):
+                yield record
+
+
+def _tells_of(alarm: Mapping[str, Any], seconds: int) -> bool:
+    heard = alarm.get("skew_seconds") if alarm.get("message") == ALARM else None
+    return heard is not None and abs(heard - seconds) * 1_000 <= HEARD_TO_MS

@@ -159,6 +159,7 @@ class Storm:
             del self._wrong[name]
             assert self.clocks is not None
             self.clocks.shift(name, 0)
+            self.clocks.listen()
 
     def _thaw(self, moment: float) -> None:
         for pid in [pid for pid, until in self._frozen.items() if until <= moment]:

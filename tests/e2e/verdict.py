@@ -69,14 +69,13 @@ def complaints_of(
     stack: StackProcess, callers: Callers, clocks: Clocks | None, histories: Histories, until: int
 ) -> Iterator[str]:
     """Everything that is not as promised, for nominal times up to `until`."""
-    logged = list(_logged(stack))
     yield from callers.failures
     for name, rows in histories.items():
         yield from ledger.audit(callers.orders[name], rows, until)
-    yield from ledger.witnesses(logged)
+    yield from ledger.witnesses(_logged(stack))
     yield from callers.receiver.complaints(row for name in CALLED for row in histories[name])
     if clocks is not None:
-        yield from clocks.complaints(logged)
+        yield from clocks.complaints()
     yield from _manual(callers, histories)
     aws = Aws(stack.facts["emulator"])
     yield from _receipts(aws, histories[BILLED])
