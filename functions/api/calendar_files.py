@@ -110,7 +110,7 @@ def _parsed(text: str, lines: Sequence[str]) -> "list[Component]":
     from icalendar import Calendar  # noqa: PLC0415 - see the module's docstring
 
     try:
-        return list(Calendar.from_ical(text, multiple=True))
+        return [one for one in Calendar.from_ical(text, multiple=True) if one.name == "VCALENDAR"]
     except (ValueError, IndexError, KeyError, TypeError) as error:
         raise Invalid(FIELD, _where(str(error), lines)) from error
 
