@@ -181,10 +181,20 @@ def _occurrences(group: Sequence[_Event], kind: DateKind, first: date, last: dat
         found = recurring_ical_events.of(calendar).between(first, last + timedelta(days=1))
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         group[0].refuse(f"cannot be expanded: {str(error)[:200]}")
+    taken_out = {day for event in group for day in _excluded_days(event.component)}
     for component in found:
         dates = _dates(group[0], component, kind)
-        if dates.first <= to_day(last) and dates.last >= to_day(first):
+        if dates.first not in taken_out and dates.first <= to_day(last) and dates.last >= to_day(first):
             yield dates
+
+
+def _excluded_days(component: Any) -> Iterator[int]:
+    """The days that an all-day event excludes by times, as some programs write them: no library takes those for dates."""
+    if isinstance(component["DTSTART"].dt, datetime):
+        return
+    excluded = component.get("EXDATE", [])
+    for one in excluded if isinstance(excluded, list) else [excluded]:
+        yield from (to_day(each.dt.date()) for each in one.dts if isinstance(each.dt, datetime))
 
 
 def _dates(event: _Event, component: Any, kind: DateKind) -> Dates:

@@ -53,6 +53,8 @@ def refused(text: str) -> str:
             ["2026-12-25"],
         ),
         (["DTSTART;TZID=Nowhere/Land:20261225T230000", "DURATION:PT2H"], ["2026-12-25/2026-12-26"]),
+        (["DTSTART;VALUE=DATE:20261225", "DTEND;VALUE=DATE:20261225"], ["2026-12-25"]),
+        (["DTSTART;VALUE=DATE:20261225", "DTEND:20261225T050001Z", ""], ["2026-12-25"]),
         (["DTSTART;VALUE=DATE:20261225", "STATUS:CANCELLED"], []),
         (["DTSTART;VALUE=DATE:19991225"], []),
     ],
@@ -72,6 +74,23 @@ def test_an_event_comes_to_the_dates_that_it_touches(lines: list[str], wanted: l
         (["DTSTART;VALUE=DATE:20261225", "RRULE:FREQ=YEARLY;COUNT=2"], ["2027-12-25"]),
         (["DTSTART;VALUE=DATE:20261225", "RRULE:FREQ=YEARLY", "EXDATE;VALUE=DATE:20271225"], []),
         (["DTSTART;VALUE=DATE:20261225", "RDATE;VALUE=DATE:20270101,20270102"], ["2027-01-01", "2027-01-02"]),
+        (
+            [
+                "DTSTART;VALUE=DATE:20211126",
+                "DTEND:20211126T050001Z",
+                "RRULE:FREQ=YEARLY;BYMONTH=11;COUNT=10;BYDAY=4FR",
+            ],
+            ["2027-11-26"],
+        ),
+        (
+            [
+                "DTSTART;TZID=America/New_York:20261225T090000",
+                "DTEND;TZID=America/New_York:20261225T100000",
+                "RRULE:FREQ=YEARLY;UNTIL=20281231",
+            ],
+            ["2027-12-25"],
+        ),
+        (["DTSTART:20261225", "DTEND:20261225", "RRULE:FREQ=YEARLY", "EXDATE:20271225T080000"], []),
         (["DTSTART;VALUE=DATE:20270305", "RRULE:FREQ=WEEKLY;COUNT=3"], ["2027-03-05", "2027-03-12", "2027-03-19"]),
     ],
 )
