@@ -79,6 +79,13 @@ def test_the_form_is_found_out_by_what_stands_before_the_commands(text, form):
     assert f"the {form} form" in read(text, Options()).notes[0]
 
 
+def test_a_job_that_is_plain_decides_for_those_that_are_not():
+    text = "30 7 * * * root /x\n0 1 * * * user somecommand\n0 2 * * * user somecommand\n@yearly foo a command"
+    assert [one.payload["user"] for one in read(text, Options()).candidates] == ["root", "user", "user", "foo"]
+    text = "# *  *  *  *  * user-name command to be executed\n0 4 * * * /srv/warn\n0 5 * * * alice /srv/x"
+    assert {one.payload["user"] for one in read(text, Options()).candidates} == {None}
+
+
 def test_whoever_knows_the_form_says_so_by_name_or_by_path():
     assert one("0 4 * * * alice reindex", form=Form.SYSTEM).payload["user"] == "alice"
     assert one("0 4 * * * alice reindex", path="web1:/etc/cron.d/search").payload["command"] == "reindex"
@@ -236,6 +243,7 @@ def test_a_job_that_was_switched_off_describes_nothing_and_is_counted():
         ("{{ minute }} 4 * * * /x", "template"),
         ("0 4 * * * {{ app_dir }}/run.sh", "template"),
         ("{% for job in jobs %}", "template"),
+        ("PATH=/bin:{{ prefix }}/bin", "template"),
         ("<%= @minute %> 4 * * * /x", "template"),
         ("${MINUTE} 4 * * * /x", "template"),
         ("$(shuf -i 0-59 -n1) 4 * * * /x", "template"),

@@ -181,7 +181,10 @@ def test_what_cannot_become_a_schedule_is_refused_with_its_reason(resource, said
 
 def test_a_format_of_go_in_an_argument_is_no_template():
     made = manifest()
-    made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"] = ["--format={{.Names}}"]
+    made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["args"] = [
+        "--format={{.Names}}",
+        '-o go-template=\'{{range .items}}{{index .metadata.labels "x"}}{{"\\n"}}{{end}}\'',
+    ]
     assert one(made).payload["jobTemplate"]["spec"]["backoffLimit"] == 2
 
 

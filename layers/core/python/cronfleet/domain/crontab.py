@@ -133,9 +133,9 @@ def _kind(line: str) -> str | None:
         return "blank"
     if stripped.startswith("#"):
         return "comments"
-    if _ASSIGNMENT.match(line) and not _ONE_ZONE.fullmatch(line) and len(line) <= LONGEST_LINE:
-        return "assignments"
-    return None
+    if len(line) > LONGEST_LINE or _ONE_ZONE.fullmatch(line) or imported.template_in(line):
+        return None
+    return "assignments" if _ASSIGNMENT.match(line) else None
 
 
 def _note(state: _State, kind: str, line: str) -> None:
@@ -184,7 +184,10 @@ def _form(lines: list[str], options: Options) -> tuple[Form, str]:
 
 
 def _notes(text: str, lines: list[str], options: Options) -> Iterator[str]:
-    zones = [line for line in lines if _kind(line) == "assignments" and assignment(line)[0] in ("CRON_TZ", "TZ")]
+    assigned = [assignment(line) for line in lines if _kind(line) == "assignments"]
+    zones = [name for name, _ in assigned if name in ("CRON_TZ", "TZ")]
+    if any(name == "MAILTO" and value for name, value in assigned):
+        yield "nothing is mailed: failures stand in each run's history; MAILTO is in the payload, and a label"
     if options.timezone is None and not zones:
         yield f"no timezone was given, and the file names none: times are read in {DEFAULT_ZONE} (timezone=… to change)"
     elif options.timezone is None:
@@ -244,7 +247,7 @@ def _job(number: int, line: str, state: _State, notes: tuple[str, ...]) -> Candi
         description=imported.description_of("\n".join(state.comments)),
         policies=_policies(environment, single="s" in (flags[0] if flags else "")),
         labels=_labels(user, environment),
-        notes=(*notes, *said, *_further(line, environment)),
+        notes=(*notes, *said, *_further(line)),
     )
 
 
@@ -308,9 +311,9 @@ def halves(text: str) -> tuple[str, str | None]:
 def _name(command: str) -> str:
     for word in command.split():
         plain = word.strip("\"'`();{}&|")
-        if plain in _NO_NAME or not plain or plain.startswith("-") or "=" in plain:
-            continue
-        return plain.rstrip("/").rpartition("/")[2] or "job"
+        name = imported.slug(plain.rstrip("/").rpartition("/")[2])
+        if name and plain not in _NO_NAME and not plain.startswith("-") and "=" not in plain:
+            return name
     return "job"
 
 
@@ -328,10 +331,8 @@ def _labels(user: str | None, environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _further(line: str, environment: Mapping[str, str]) -> Iterator[str]:
+def _further(line: str) -> Iterator[str]:
     if line.lstrip(_BLANKS).startswith("-"):
         yield "the `-` in front (no line in the system's log) has no meaning here"
     if line.endswith("\\"):
         yield "the command ends with a backslash; cron does not join it with the next line"
-    if environment.get("MAILTO"):
-        yield "nothing is mailed: output and failures stand in the run's history; MAILTO is in the payload and a label"

@@ -33,7 +33,11 @@ _USERS: Final = frozenset(_USUAL_USERS.split())
 _COMMANDS: Final = frozenset(_USUAL_COMMANDS.split())
 _SCRIPT: Final = re.compile(r"\.(sh|py|pl|rb|php|js|bash|ksh|R|jar|exe)$")
 _BEGINS_A_COMMAND: Final = re.compile(r"[/\[({~.!\"'$]|[A-Za-z_]\w*=|:\s|:$")
-_HEADER: Final = re.compile(r"\b(user(-?name)?|who)\b\W+(name\W+)?(command|cmd)\b", re.IGNORECASE)
+_HEADER: Final = re.compile(
+    r"\b(user(-?name)?|who)\b\W+(name\W+)?(command|cmd)\b|/etc/(crontab|cron\.d/)", re.IGNORECASE
+)
+_PLAIN: Final = 3
+"""What a word weighs that is plainly a user's name, or plainly none."""
 _SYSTEM_PATH: Final = re.compile(r"(^|/)etc/crontab$|(^|/)cron\.d/")
 _USER_PATH: Final = re.compile(r"/spool/cron|/crontabs/|/cron/tabs/")
 
@@ -53,8 +57,15 @@ def form_of_path(path: str) -> Form | None:
 
 
 def form_of_content(rests: Iterable[str], comments: Iterable[str]) -> Form:
-    """What `rests`, that which follows the times of each job, and the comments say; the user's where even."""
-    weight = 3 * any(map(_HEADER.search, comments)) + sum(map(_weight, rests))
+    """What `rests`, that which follows the times of each job, and the comments say; the user's where even.
+
+    What is plain in one job decides; where no job is plain, or both kinds stand there, all of them are weighed.
+    """
+    weights = [_weight(rest) for rest in rests]
+    plain = {weight > 0 for weight in weights if abs(weight) >= _PLAIN}
+    if len(plain) == 1:
+        return Form.SYSTEM if plain.pop() else Form.USER
+    weight = _PLAIN * any(map(_HEADER.search, comments)) + sum(weights)
     return Form.SYSTEM if weight > 0 else Form.USER
 
 
@@ -63,9 +74,9 @@ def _weight(rest: str) -> int:
     first, *others = rest.split(None, 1)
     command = others[0] if others else ""
     if first in _USERS:
-        return 3 if command else 1
+        return _PLAIN if command else 1
     if not command or not USER_NAME.fullmatch(first) or first in _COMMANDS or _SCRIPT.search(first):
-        return -3
+        return -_PLAIN
     if _BEGINS_A_COMMAND.match(command) or command.split()[0] in _COMMANDS:
         return 1
     return -1
