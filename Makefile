@@ -58,8 +58,8 @@ deploy: synth ## Deploy cdk.out to the AWS account of your profile; asks before 
 simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check every promise
 	@$(PYTHON) -m simulator --seed $(SEED) --hours $(HOURS)
 
-chaos: $(INSTALLED) ## Kill and freeze every process of a deployed stack under load, and add up exactly
-	@$(PYTHON) -m tests.e2e.chaos
+chaos: $(INSTALLED) ## Kill, freeze and mislead all processes of a stack under load, SEED=0, and add up exactly
+	@$(PYTHON) -m tests.e2e.chaos --seed $(SEED)
 
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks

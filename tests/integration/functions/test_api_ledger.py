@@ -241,3 +241,20 @@ def test_a_question_that_is_wrong_is_refused_by_the_name_of_what_is_wrong(
 def test_questions_are_asked_with_get_alone(api: Api, method: str, part: str) -> None:
     answer = api.call(method, f"/v1/schedules/nightly/{part}")
     assert (answer.status, answer.headers["allow"]) == (405, "GET")
+
+
+@pytest.mark.parametrize("skew", [2_001, -30_000, HOUR])
+def test_a_process_whose_clock_is_off_explains_nothing_changes_nothing_and_alarms(
+    api: Api, skew: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An hour ahead it would call every fire of that hour lost."""
+    api.store.state.skew_ms = skew
+    asked = [
+        api.call("GET", f"/v1/schedules/nightly/explain?at={to_text(NIGHT)}"),
+        api.call("GET", f"/v1/schedules/nightly/ledger?from={to_text(NOON)}&to={to_text(NIGHT)}"),
+        api.call("POST", "/v1/schedules/nightly/pause", {"reason": "to see"}),
+    ]
+    assert [answer.status for answer in asked] == [503, 503, 503]
+    alarms = [vars(record) for record in caplog.records if record.message == "clock_skewed"]
+    assert [alarm["skew_seconds"] for alarm in alarms] == [skew / SECOND] * 3
+    assert api.call("GET", "/v1/schedules/nightly").status == 200
