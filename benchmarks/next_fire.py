@@ -32,8 +32,8 @@ SCHEDULES = [
 
 
 def _forget() -> None:
-    for cache in (cron.parse, cron.day_search, zones.load):
-        cache.cache_clear()
+    for cache in (cron.parse, cron.day_search, zones.PACKAGE.load):
+        cache.cache_clear()  # type: ignore[attr-defined]  # all of them are kept by functools
 
 
 def _ours(start: datetime) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
 from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.domain.zone_stamp import ZoneStamp
 from tests.support.builders import TENANT, cron, definition, every, timer
 from tests.support.settable_clock import NOON
 
@@ -66,6 +67,7 @@ def timers() -> list[Timer]:
             start_at=NOON - 9 * DAY,
             end_at=NOON + 9 * DAY,
             claim_batch="63.4.1",
+            zone_data=ZoneStamp("2026f", 19_800),
             created_at=NOON - 9 * DAY - 1,
             updated_at=NOON - 1,
         ),

@@ -21,6 +21,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, RunStatus
 from cronfleet.domain.schedule import MAX_EPOCH_STARTS, Hold, Shadow, Status, Timer
+from cronfleet.domain.zone_stamp import ZoneStamp
 from tests.support.builders import cron
 from tests.support.examples import claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
@@ -64,6 +65,7 @@ def largest_timer() -> Timer:
         start_at=NOON + 1,
         end_at=NOON + 1,
         fire_through=NOON + 1,
+        zone_data=ZoneStamp("2026zz", -43_200),
         claim_batch="1023.999999999999.999999",
         change_id="c" * 26,
         created_at=NOON + 1,

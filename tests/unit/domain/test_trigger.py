@@ -271,11 +271,11 @@ def test_a_search_that_would_stand_still_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_zone_keeps_nothing_of_a_name_that_is_none() -> None:
-    before = zones.load.cache_info().currsize
+    before = zones.PACKAGE.load.cache_info().currsize
     for number in range(50):
         with pytest.raises(Invalid):
             CronTrigger("* * * * *", f"No/Zone{number}").next_after(0)
-    assert zones.load.cache_info().currsize == before
+    assert zones.PACKAGE.load.cache_info().currsize == before
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def retimings(settings: Settings) -> "Retimings":
     from cronfleet.domain.retiming import Cause
     from cronfleet.services.calendar_retiming import CalendarStep
     from cronfleet.services.retiming import Retimings
+    from cronfleet.services.zone_step import ZoneStep
 
     store = _store(settings)
     return Retimings(
@@ -126,7 +127,7 @@ def retimings(settings: Settings) -> "Retimings":
         clock=SystemClock(),
         ids=SystemIds(),
         telemetry=telemetry("sweeper"),
-        steps={Cause.CALENDAR: CalendarStep(store)},
+        steps={Cause.CALENDAR: CalendarStep(store), Cause.ZONE_DATA: ZoneStep(store)},
     )
 
 

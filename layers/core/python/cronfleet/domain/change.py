@@ -34,6 +34,7 @@ from cronfleet.domain.schedule import (
 from cronfleet.domain.shard import shard_of
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger, latest_fires
+from cronfleet.domain.zone_stamp import stamp
 
 CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
 """How far ahead of this process's clock a dispatcher may have claimed: both clocks may be off, either way."""
@@ -65,7 +66,7 @@ def created(
     """
     if tombstone is not None:
         moved(tombstone.status, Change.CREATE)
-        now = _onwards(tombstone, now)
+        now = onwards(tombstone, now)
     timer = Timer(
         tenant.tenant_id,
         schedule_id,
@@ -85,7 +86,7 @@ def created(
         created_at=now,
         updated_at=now,
     )
-    return _waiting_for(timer, _required_fire(timer, now)), Definition(
+    return waiting_for(timer, _required_fire(timer, now)), Definition(
         tenant.tenant_id, schedule_id, timer.version, spec, author, now
     )
 
@@ -93,7 +94,7 @@ def created(
 def put_on_hold(timer: Timer, hold: Hold) -> Timer:
     """A `timer` that was just created, registered as held: out of the due index, unless it is in shadow."""
     after = replace(timer, status=Status.HELD, hold=hold)
-    return _waiting_for(after, None if timer.nominal_at is None else Fire(timer.nominal_at, timer.nominal_at))
+    return waiting_for(after, None if timer.nominal_at is None else Fire(timer.nominal_at, timer.nominal_at))
 
 
 def _fixed_by(spec: Spec) -> dict[str, Any]:
@@ -110,13 +111,20 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _waiting_for(timer: Timer, fire: Fire | None) -> Timer:
+def waiting_for(timer: Timer, fire: Fire | None) -> Timer:
+    """`timer`, going on to `fire`; without one it is completed, unless it is held."""
     if timer.status is Status.HELD:
         nominal_at = None if fire is None else fire.nominal_at
-        return replace(timer, nominal_at=nominal_at, due_at=nominal_at if timer.is_shadow else None)
+        return _stamped(replace(timer, nominal_at=nominal_at, due_at=nominal_at if timer.is_shadow else None))
     if fire is None:
-        return replace(timer, status=moved(timer.status, Change.COMPLETE), nominal_at=None, due_at=None)
-    return replace(timer, nominal_at=fire.nominal_at, due_at=fire.due_at)
+        completed = moved(timer.status, Change.COMPLETE)
+        return replace(timer, status=completed, nominal_at=None, due_at=None, zone_data=None)
+    return _stamped(replace(timer, nominal_at=fire.nominal_at, due_at=fire.due_at))
+
+
+def _stamped(timer: Timer) -> Timer:
+    """`timer` with what its `nominal_at` was worked out with, just now."""
+    return replace(timer, zone_data=stamp(timer.trigger, timer.nominal_at))
 
 
 def _required_fire(timer: Timer, now: Instant) -> Fire:
@@ -156,23 +164,24 @@ def edited(
     can hold: the dispatcher is about to claim it. `Invalid` when the trigger names no time any more, unless that
     `may_end` the schedule.
     """
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)
     after = replace(timer, **_fixed_by(spec), version=definition.version)
     if not retimes(before.spec, spec):
-        return _written(replace(after, status=moved(timer.status, Change.EDIT)), change_id, now), definition, (), ()
-    after = _new_epoch(replace(after, status=moved(timer.status, Change.RETIME), parked=None), now)
+        return written(replace(after, status=moved(timer.status, Change.EDIT)), change_id, now), definition, (), ()
+    after = new_epoch(replace(after, status=moved(timer.status, Change.RETIME), parked=None), now)
     fire = first_fire(after, now) if may_end else _required_fire(after, now)
     if after.status is Status.PAUSED:
-        after = replace(after, nominal_at=None if fire is None else fire.nominal_at, due_at=timer.due_at)
+        after = _stamped(replace(after, nominal_at=None if fire is None else fire.nominal_at, due_at=timer.due_at))
     elif after.status in (Status.ACTIVE, Status.HELD):
-        after = _waiting_for(after, fire)
+        after = waiting_for(after, fire)
     rows, run_timers = _left_behind(timer, after, now)
     overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, _RETIMED))
-    return _written(after, change_id, now), definition, rows + overtaken, run_timers
+    return written(after, change_id, now), definition, rows + overtaken, run_timers
 
 
-def _new_epoch(timer: Timer, now: Instant) -> Timer:
+def new_epoch(timer: Timer, now: Instant) -> Timer:
+    """`timer` in an epoch that begins at `now`, waiting for nothing yet."""
     return replace(
         timer,
         epoch=timer.epoch + 1,
@@ -181,10 +190,11 @@ def _new_epoch(timer: Timer, now: Instant) -> Timer:
         due_at=None,
         deferred=None,
         fire_through=None,
+        zone_data=None,
     )
 
 
-def _onwards(timer: Timer, now: Instant) -> Instant:
+def onwards(timer: Timer, now: Instant) -> Instant:
     """`now`, never before the latest change: two processes' clocks differ, and time moves forward.
 
     Nor before what a dispatcher, by its clock, has noted in shadow: that is decided, and is not fired as well.
@@ -199,7 +209,8 @@ def _onwards(timer: Timer, now: Instant) -> Instant:
         return now
 
 
-def _written(timer: Timer, change_id: str, now: Instant) -> Timer:
+def written(timer: Timer, change_id: str, now: Instant) -> Timer:
+    """`timer` as the change of that id writes it."""
     return replace(timer, rev=timer.rev + 1, change_id=change_id, updated_at=now)
 
 
@@ -253,7 +264,7 @@ def _overtaken_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]:
     fire = first_fire(timer, max(now - timer.jitter_seconds * SECOND, timer.epoch_since))
     while fire is not None and fire.nominal_at <= now + CLAIMED_AHEAD and _is_claimed(timer, fire):
         if fire.due_at > now:
-            rows.append(_ended_row(timer, fire, now, reason))
+            rows.append(ended_row(timer, fire, now, reason))
         if len(rows) > MAX_FIRES_PER_CHANGE:
             raise _too_many_due(timer)
         fire = first_fire(timer, fire.nominal_at)
@@ -274,10 +285,10 @@ def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, 
 
 def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
     """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
-    return _ended_row(timer, fire, now, Reason(Code.SUPERSEDED, _RETIMED, {"due_at": fire.due_at}))
+    return ended_row(timer, fire, now, Reason(Code.SUPERSEDED, _RETIMED, {"due_at": fire.due_at}))
 
 
-def _ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
+def ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
     """The row of a fire that does not run."""
     return Run(
         _key(timer, fire.nominal_at),
@@ -354,10 +365,10 @@ def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer
 
     `nominal_at` stays: it is the first that the pause holds back.
     """
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     until = None if pause.until is None else ceil_second(pause.until)
     status = moved(timer.status, Change.PAUSE)
-    return _written(replace(timer, status=status, pause=pause, due_at=until, deferred=None), change_id, now)
+    return written(replace(timer, status=status, pause=pause, due_at=until, deferred=None), change_id, now)
 
 
 def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | None) -> tuple[Timer, tuple[Run, ...]]:
@@ -366,15 +377,15 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
     The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed. One that was
     held has missed nothing: `Invalid` for whoever wants that caught up.
     """
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     if timer.status is Status.HELD and catch_up is not None and catch_up.wanted:
         raise Invalid("missed", _NOTHING_MISSED)
     after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None, hold=None)
-    after = _new_epoch(after, now)
+    after = new_epoch(after, now)
     held = _held_back(timer, now)
     overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
     if held is None:
-        return _written(_waiting_for(after, first_fire(after, now)), change_id, now), overtaken
+        return written(waiting_for(after, first_fire(after, now)), change_id, now), overtaken
     wanted = catch_up.wanted if catch_up else 0
     newest = _newest(timer, held.first_at, now, wanted + 1)
     dropped, kept = split(newest, wanted)
@@ -384,25 +395,25 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
         fire = first_fire(after, kept[0] - 1)
     else:
         fire = first_fire(after, now)
-    return _written(_waiting_for(after, fire), change_id, now), rows + overtaken
+    return written(waiting_for(after, fire), change_id, now), rows + overtaken
 
 
 def shadowed(
     timer: Timer, shadow: Shadow | None, *, now: Instant, change_id: str, by: str
 ) -> tuple[Timer, tuple[Run, ...]]:
     """Held in `shadow` from now on, or (`None`) no longer. What was named up to now keeps the name it had till then."""
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     hold = timer.hold or Hold(by, timer.updated_at)
     after = replace(timer, status=moved(timer.status, Change.SHADOW), hold=replace(hold, shadow=shadow), parked=None)
-    return _written(_waiting_for(after, first_fire(after, now)), change_id, now), _held_back_row(timer, now)
+    return written(waiting_for(after, first_fire(after, now)), change_id, now), _held_back_row(timer, now)
 
 
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
     """The tombstone: in no index, its numbers kept for an id that comes back. What was held back gets its row."""
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None, hold=None)
     overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
-    return _written(_new_epoch(after, now), change_id, now), _held_back_row(timer, now) + overtaken
+    return written(new_epoch(after, now), change_id, now), _held_back_row(timer, now) + overtaken
 
 
 def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:
@@ -410,6 +421,6 @@ def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Tim
 
     What is held stays held: nobody has turned it on.
     """
-    now = _onwards(timer, now)
+    now = onwards(timer, now)
     status = moved(timer.status, Change.PARK)
-    return _written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)
+    return written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)

@@ -9,6 +9,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.zone_stamp import ZoneStamp
 
 MAX_FIRES_PER_CLAIM: Final = 60
 """Nominals that one claim takes: a one-second interval fires every second under a look-ahead of ten."""
@@ -107,6 +108,8 @@ class ScheduleClaim:
     fires: tuple[Fire, ...]
     skipped: SkippedRange | None
     following: Fire | None
+    zone_data: ZoneStamp | None = None
+    """With which zone data `following` was worked out."""
 
     @property
     def is_shadow(self) -> bool:

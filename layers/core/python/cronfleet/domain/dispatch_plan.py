@@ -29,6 +29,8 @@ from cronfleet.domain.misfire import split
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
+from cronfleet.domain.zone_check import is_outdated
+from cronfleet.domain.zone_stamp import stamp
 
 LOOK_AHEAD: Final = 10 * SECOND
 """Fires due this soon are claimed now and delayed by the queue to their second: two ticks' worth."""
@@ -69,6 +71,8 @@ class Plan:
     deferrals: list[Deferral] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
+    outdated: list[Timer] = field(default_factory=list)
+    """What waits for a time that newer zone data has elsewhere: to be looked at again before it is claimed."""
 
 
 def plan(
@@ -91,10 +95,20 @@ def plan(
         elif item.is_shadow:
             _plan_shadow(item, now, made)
         elif item.status is Status.ACTIVE and item.nominal_at is not None and item.due_at is not None:
-            ready.append((item.tenant, item))
+            if _is_outdated(item):
+                made.outdated.append(item)
+            else:
+                ready.append((item.tenant, item))
     for item in rounds(ready):
         _plan_ready(item, now, made, counts, tenant_limit)
     return made
+
+
+def _is_outdated(timer: Timer) -> bool:
+    try:
+        return is_outdated(timer)
+    except UNCOMPUTABLE:
+        return False  # Its claim finds out as well, and has it parked.
 
 
 def _plan_resume(timer: Timer, now: Instant, made: Plan) -> None:
@@ -176,6 +190,7 @@ def claim_schedule(timer: Timer, now: Instant, look_ahead: int = LOOK_AHEAD) -> 
         raise ValueError(f"the timer of {timer.key} waits for nothing")
     skipped, first = _skip_missed(timer, Fire(timer.nominal_at, timer.due_at), now)
     fires = tuple(islice(_due_fires(timer, first, now + look_ahead), MAX_FIRES_PER_CLAIM))
+    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first
     return ScheduleClaim(
         timer.tenant,
         timer.schedule_id,
@@ -188,7 +203,8 @@ def claim_schedule(timer: Timer, now: Instant, look_ahead: int = LOOK_AHEAD) -> 
         timer.due_at,
         fires,
         skipped,
-        following=_fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first,
+        following=following,
+        zone_data=stamp(timer.trigger, following.nominal_at) if following else None,
     )
 
 

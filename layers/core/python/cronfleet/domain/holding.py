@@ -13,6 +13,7 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.trigger import latest_fires
+from cronfleet.domain.zone_stamp import stamp
 
 SHADOW_STRETCH: Final = 5 * MINUTE
 """After a claim in shadow the next one comes no sooner than this."""
@@ -45,6 +46,7 @@ def shadow_claim(timer: Timer, now: Instant) -> ScheduleClaim:
         raise ValueError(f"the timer of {timer.key} waits for nothing")
     newest = latest_fires(timer.trigger, timer.nominal_at - 1, timer.capped(now), 1)
     last_at = newest[0] if newest else timer.nominal_at
+    following = _following(timer, last_at, now)
     return ScheduleClaim(
         timer.tenant,
         timer.schedule_id,
@@ -57,7 +59,8 @@ def shadow_claim(timer: Timer, now: Instant) -> ScheduleClaim:
         timer.due_at,
         fires=(),
         skipped=SkippedRange(timer.nominal_at, last_at, shadow_reason(timer)),
-        following=_following(timer, last_at, now),
+        following=following,
+        zone_data=stamp(timer.trigger, following.nominal_at) if following else None,
     )
 
 

@@ -119,9 +119,14 @@ def _policies(trigger: Trigger) -> tuple[Gap | None, Repeat | None]:
     """What counts for `trigger` at a change of the clock; None for a wildcard, which has no choice."""
     if not isinstance(trigger, CronTrigger):
         return Gap.AFTER, Repeat.FIRST
-    if not cron.fields_of(trigger).fixed_time:
+    if not is_fixed_time(trigger):
         return None, None
     return trigger.gap_policy, trigger.repeat_policy
+
+
+def is_fixed_time(trigger: Trigger) -> bool:
+    """Whether a change of the clock moves what `trigger` names, instead of leaving it out or showing it twice."""
+    return not isinstance(trigger, CronTrigger) or cron.fields_of(trigger).fixed_time
 
 
 def _zone_of(trigger: Trigger) -> str | None:

@@ -6,9 +6,13 @@ The sweeper carries the job on page by page. A page may be done twice: what a st
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Final, TypeAlias
 
+from cronfleet.domain.audit import base32
 from cronfleet.domain.instant import DAY, Instant
+
+_ID_LENGTH: Final = 26
 
 KEPT_AFTER_END: Final = 90 * DAY
 """How long a finished job can still be read."""
@@ -93,7 +97,10 @@ class Retiming:
 
 def for_calendar(tenant: str, name: str, version: int, now: Instant) -> Retiming:
     """The job that a calendar's new version starts; its id is the same however often it is asked for."""
-    return Retiming(f"calendar~{tenant}~{name}~{version}", Cause.CALENDAR, tenant, name, version, now)
+    digest = blake2b(f"{tenant}~{name}~{version}".encode(), digest_size=16).digest()
+    # As long as ids are that are drawn: it stands in each timer that the job changes.
+    job_id = base32(int.from_bytes(digest), _ID_LENGTH)
+    return Retiming(job_id, Cause.CALENDAR, tenant, name, version, now)
 
 
 def for_zone_data(job_id: str, release: str, now: Instant) -> Retiming:

@@ -13,6 +13,7 @@ from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.target import Target
 from cronfleet.domain.trigger import Trigger
+from cronfleet.domain.zone_stamp import ZoneStamp
 
 DEFAULT_TIMEOUT_SECONDS: Final = 60
 MAX_EPOCH_STARTS: Final = 8
@@ -191,7 +192,8 @@ class Timer:
     `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
     to be claimed (after jitter or deferral; while paused, when to resume; while held, when to note it in shadow); both
     `None` when nothing waits.
-    Fires at or before `fire_through` are wanted however late: a resume asked for them.
+    Fires at or before `fire_through` are wanted however late: a resume asked for them, or new zone data put them there.
+    `zone_data` says with which zone data `nominal_at` was worked out; `None` where no zone plays a part.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
     """
 
@@ -220,6 +222,7 @@ class Timer:
     deferred: Reason | None = None
     fire_through: Instant | None = None
     after_pause: Misfire = NONE_AFTER_PAUSE
+    zone_data: ZoneStamp | None = None
     claim_batch: str | None = None
     change_id: str = ""
     created_at: Instant = 0

@@ -289,6 +289,15 @@ def _exact(moment: Moment, zone_name: str | None) -> Instant | None:
     return None if second is None else second * SECOND
 
 
+def retold(trigger: OneShotTrigger) -> OneShotTrigger:
+    """The same one-shot, with the instant that its local time has by the zone data at work."""
+    moment = parse_moment(trigger.text, "at").rounded_up()
+    if trigger.timezone is None or moment.offset_seconds is not None:
+        return trigger
+    at = _exact(moment, trigger.timezone)
+    return trigger if at is None else replace(trigger, at=at)
+
+
 def _zone_name(timezone: object) -> str:
     if not isinstance(timezone, str):
         raise Invalid("timezone", f"must be text, an IANA name such as Asia/Kolkata, not {type(timezone).__name__}")

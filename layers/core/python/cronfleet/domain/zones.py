@@ -9,10 +9,14 @@ clock on the wall shows (UTC seconds + offset).
 """
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -36,6 +40,8 @@ than six days apart: a test counts it for every zone of the package.
 LATEST_SECOND: Final = LATEST // SECOND
 
 _NOT_A_PLACE: Final = frozenset({"Factory"})
+_OTHER_CLOCKS: Final = frozenset({"posix", "right", "localtime", "posixrules"})
+"""Beside the zones in a host's folder: copies of them, some with leap seconds, and the host's own zone."""
 _LONGEST_NAME: Final = 64
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Where Python's datetime can shift a moment into any zone without leaving the years 1 to 9999.
@@ -160,28 +166,71 @@ class Zone:
         return 0 if offset is None else offset.days * DAY_SECONDS + offset.seconds
 
 
-@lru_cache(maxsize=1024)  # more than there are names: an unknown name raises and is not kept
+class ZoneSource:
+    """One release of the zone data: a folder with `zoneinfo` files and, as the tzdata package has it, the list `zones`.
+
+    A folder without that list is one such as `zic` fills; then every file in it that is zone data has a name.
+    """
+
+    def __init__(self, folder: Traversable, release: str) -> None:
+        self.release = release
+        self._folder = folder
+        self.load: Callable[[str], Zone] = lru_cache(maxsize=1024)(self._load)  # more than there are names
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name a schedule may use: canonical zones and their links."""
+        listed = self._folder / "zones"
+        if listed.is_file():
+            return frozenset(listed.read_text(encoding="ascii").split()) - _NOT_A_PLACE
+        return frozenset(_files(self._folder, "")) - _NOT_A_PLACE
+
+    def _load(self, name: str) -> Zone:
+        if name not in self.names:
+            raise Invalid("timezone", _refusal(name))  # An unknown name is not kept.
+        inner = self._folder / "zoneinfo"
+        with (inner if inner.is_dir() else self._folder).joinpath(*name.split("/")).open("rb") as data:
+            return Zone(name, ZoneInfo.from_file(data, key=name))
+
+
+def _files(folder: Traversable, prefix: str) -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            if entry.name not in _OTHER_CLOCKS:
+                yield from _files(entry, f"{prefix}{entry.name}/")
+        elif entry.read_bytes()[:4] == b"TZif" and entry.name not in _OTHER_CLOCKS:
+            yield f"{prefix}{entry.name}"
+
+
+PACKAGE: Final = ZoneSource(resources.files(tzdata), str(tzdata.IANA_VERSION))
+"""The pinned package: what every process works with."""
+
+_at_work: Final[ContextVar[ZoneSource]] = ContextVar("zone data", default=PACKAGE)
+
+
+@contextmanager
+def working_with(source: ZoneSource) -> Iterator[None]:
+    """Work with `source` inside the context: two releases are compared in one process, and simulated."""
+    token = _at_work.set(source)
+    try:
+        yield
+    finally:
+        _at_work.reset(token)
+
+
 def load(name: str) -> Zone:
     """The zone of this IANA name or link; `Invalid("timezone", …)` for anything that is not in the package's list."""
-    if name not in names():
-        raise Invalid("timezone", _refusal(name))
-    with (_package() / "zoneinfo").joinpath(*name.split("/")).open("rb") as data:
-        return Zone(name, ZoneInfo.from_file(data, key=name))
+    return _at_work.get().load(name)
 
 
-@cache
 def names() -> frozenset[str]:
     """Every name a schedule may use: canonical zones and their links."""
-    return frozenset((_package() / "zones").read_text(encoding="ascii").split()) - _NOT_A_PLACE
+    return _at_work.get().names
 
 
 def tzdata_version() -> str:
     """The IANA release that all times are worked out with, such as `2026f`."""
-    return str(tzdata.IANA_VERSION)
-
-
-def _package() -> resources.abc.Traversable:
-    return resources.files(tzdata)
+    return _at_work.get().release
 
 
 def _refusal(name: str) -> str:

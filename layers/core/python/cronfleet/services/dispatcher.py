@@ -24,18 +24,22 @@ from cronfleet.domain.claim import (
     Unreadable,
 )
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, plan
+from cronfleet.domain.errors import Contended
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer, Refused, UpdateTimer, Write
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.retimed import write
 from cronfleet.services.true_clock import true_now
+from cronfleet.services.zone_step import ZoneStep
 
 MAX_PAGES_PER_TICK: Final = 500
 """Pages of the due index, of `MAX_BATCH_ENTRIES` each; what is left is the next tick's."""
@@ -71,6 +75,7 @@ class TickReport:
     deferrals: int = 0
     resumes: int = 0
     parks: int = 0
+    retimes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class Dispatcher:
         self._ids = ids
         self._telemetry = telemetry
         self._tenant_limit = tenant_limit
+        self._zone_step = ZoneStep(store)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
         """Serve `tick`, stopping before `deadline_at`.
@@ -156,6 +162,7 @@ class Dispatcher:
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
             self._defer_all(made.deferrals, report)
+            self._retime_all(made.outdated, now, report)
             if made.claims:
                 closed = self._dispatch(lease, closed, made.claims, report)
             cursor = page.cursor
@@ -245,6 +252,26 @@ class Dispatcher:
             if ask(partial(self._store.defer, deferral.timer, deferral.due_at, deferral.reason)):
                 report.deferrals += 1
 
+    def _retime_all(self, outdated: Sequence[Timer], now: Instant, report: TickReport) -> None:
+        for timer in outdated:
+            report.retimes += self._retime(timer, now)
+
+    def _retime(self, seen: Timer, now: Instant) -> bool:
+        """Let a schedule wait for what newer zone data says, before what older data said is claimed.
+
+        What is left undone (somebody was faster, or a fire is about to run) the next tick finds again.
+        """
+        timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
+        if timer is None or timer.rev != seen.rev or timer.nominal_at != seen.nominal_at:
+            return False
+        try:
+            made = self._zone_step.retimed(timer, now, self._ids.unique())
+        except Contended:
+            return False
+        except UNCOMPUTABLE as error:
+            return self._park(timer, Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}"), now)
+        return made is not None and write(self._store, timer, made, self._ids.unique()) is None
+
     def _resume_all(self, resumes: Sequence[Resume], now: Instant, report: TickReport) -> None:
         for resume in resumes:
             if self._resume(resume.timer, now):
@@ -310,7 +337,7 @@ class Dispatcher:
         return True
 
     def _publish(self, report: TickReport) -> None:
-        for name in ("claims_won", "claims_lost", "fires", "skips", "deferrals", "resumes", "parks"):
+        for name in ("claims_won", "claims_lost", "fires", "skips", "deferrals", "resumes", "parks", "retimes"):
             value = getattr(report, name)
             if value:
                 self._telemetry.count(name, value, shard=str(report.shard))

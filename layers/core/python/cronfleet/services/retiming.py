@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
 from cronfleet.domain.claim import Unreadable
 from cronfleet.domain.errors import ClockSkewed, Contended, CronfleetError
-from cronfleet.domain.form import Form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant
 from cronfleet.domain.retiming import (
     MAX_POSTPONED,
@@ -25,12 +23,11 @@ from cronfleet.domain.retiming import (
     for_zone_data,
 )
 from cronfleet.domain.run import Run
-from cronfleet.domain.schedule import Change, Status, Timer
+from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease, first_seen
 from cronfleet.domain.zones import tzdata_version
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
-    InsertAudit,
     InsertRetiming,
     JobStore,
     NoAnswer,
@@ -38,11 +35,11 @@ from cronfleet.ports.job_store import (
     PutZoneRelease,
     Refused,
     ScheduleKey,
-    UpdateTimer,
     Write,
 )
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.retimed import Retimed, write
 from cronfleet.services.true_clock import require_true_clock
 
 SCHEDULES_PER_PAGE: Final = 100
@@ -58,17 +55,6 @@ MAX_DECISION: Final = 10 * SECOND
 
 MAX_SURPRISES: Final = 5
 """Schedules of a page that may fail with an error nobody foresaw; with more, it is not the schedules' fault."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retimed:
-    """What a step makes of a schedule: the timer after, what else is written with it, and what the audit says."""
-
-    timer: Timer
-    before: Form
-    after: Form
-    reason: str
-    more: Sequence[Write] = ()
 
 
 class Step(Protocol):
@@ -269,29 +255,9 @@ class Retimings:
             require_true_clock(self._store, self._telemetry, job_id=job.job_id)
             if not 0 <= self._clock.now() - now <= MAX_DECISION:
                 continue  # The clock jumped, or this process stood still: what it decided for is not now any more.
-            refused = self._commit(job, timer, made)
+            refused = write(self._store, timer, made, self._ids.unique())
             if refused is None:
                 return True
             if isinstance(refused.stored, Run):
                 not_before = max(not_before, refused.stored.due_at)
         raise Contended("other changes of the schedule kept coming first")
-
-    def _commit(self, job: Retiming, before: Timer, made: Retimed) -> Refused | None:
-        """`None` once it is done; else what somebody else's faster write left there."""
-        entry = AuditEntry(
-            before.tenant,
-            self._ids.unique(),
-            made.timer.updated_at,
-            SCHEDULER_ACTOR,
-            Change.RETIME.value,
-            before.schedule_id,
-            request_id=job.job_id,
-            before=made.before,
-            after=made.after,
-            reason=made.reason,
-        )
-        try:
-            ask(lambda: self._store.commit([UpdateTimer(made.timer, before), InsertAudit(entry), *made.more]))
-        except Refused as refused:
-            return refused
-        return None

@@ -81,6 +81,7 @@ class TimerRecord(Model):
     parked = JsonAttribute(null=True)
     deferred = JsonAttribute(null=True)
     fire_through = WholeAttribute(null=True)
+    zone_data = UnicodeAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)
     created_at = WholeAttribute(null=True)

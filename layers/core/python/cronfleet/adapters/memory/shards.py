@@ -155,5 +155,6 @@ def _advanced(timer: Timer, claim: ScheduleClaim, batch: str) -> Timer:
     if following is None:
         status = timer.status if claim.is_shadow else Status.COMPLETED
         completed = replace(timer, status=status, nominal_at=None, due_at=None)
-        return replace(completed, claim_batch=batch, deferred=None)
-    return replace(timer, nominal_at=following.nominal_at, due_at=following.due_at, claim_batch=batch, deferred=None)
+        return replace(completed, claim_batch=batch, deferred=None, zone_data=None)
+    advanced = replace(timer, nominal_at=following.nominal_at, due_at=following.due_at, claim_batch=batch)
+    return replace(advanced, deferred=None, zone_data=claim.zone_data or timer.zone_data)

@@ -22,6 +22,7 @@ from cronfleet.domain.claim import (
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import RunKey
+from cronfleet.domain.zone_stamp import ZoneStamp
 
 BATCH_LIFE: Final = 20 * DAY
 """Longer than any message may live, so that the sweeper always finds what a message came from."""
@@ -107,7 +108,7 @@ def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
         base,
         claim.due_at - base,
         [[fire.nominal_at - base, fire.due_at - base] for fire in claim.fires],
-        claim.following and [claim.following.nominal_at - base, claim.following.due_at - base],
+        claim.following and _following_json(claim.following, claim.zone_data, base),
     ]
     if skipped is None:
         return stored
@@ -128,8 +129,14 @@ def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
         base + due,
         tuple(_fire_of(fire, base) for fire in fires),
         _skipped_of(skipped[0], base) if skipped else None,
-        None if following is None else _fire_of(following, base),
+        None if following is None else _fire_of(following[:2], base),
+        ZoneStamp.parse(following[2]) if following and len(following) > 2 else None,
     )
+
+
+def _following_json(fire: Fire, zone_data: ZoneStamp | None, base: Instant) -> list[Any]:
+    stored: list[Any] = [fire.nominal_at - base, fire.due_at - base]
+    return stored if zone_data is None else [*stored, str(zone_data)]
 
 
 def _fire_of(stored: list[int], base: Instant) -> Fire:

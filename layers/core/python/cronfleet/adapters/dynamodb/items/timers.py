@@ -17,6 +17,7 @@ from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
 from cronfleet.domain.trigger import Trigger
+from cronfleet.domain.zone_stamp import ZoneStamp
 
 RETIRED_LIFE: Final = 20 * DAY
 """How long a retired timer is kept, so that a batch can still recognise its own claim: as long as batches are."""
@@ -57,6 +58,7 @@ def timer_item(timer: Timer) -> Item:
         parked=reason_json(timer.parked),
         deferred=reason_json(timer.deferred),
         fire_through=timer.fire_through,
+        zone_data=None if timer.zone_data is None else str(timer.zone_data),
         claim_batch=timer.claim_batch,
         change_id=timer.change_id or None,
         created_at=timer.created_at,
@@ -102,6 +104,7 @@ def _timer(record: TimerRecord) -> Timer:
         parked=reason_of(record.parked),
         deferred=reason_of(record.deferred),
         fire_through=record.fire_through,
+        zone_data=None if record.zone_data is None else ZoneStamp.parse(record.zone_data),
         after_pause=after_pause,
         claim_batch=record.claim_batch,
         change_id=record.change_id or "",

@@ -1,0 +1,139 @@
+"""Zone change: what new zone data makes of a schedule that waits for a time worked out with older zone data.
+
+What a schedule waits for is a local time. If the new data shows that local time at another instant, the fire moves
+there, in a new epoch: it is not lost where that instant is past already (it is due at once, late), and it is not fired
+again where the old data had it come too early. A wildcard job takes real minutes as they come: it goes on with the
+first that it names.
+"""
+
+from dataclasses import dataclass, replace
+
+from cronfleet.domain import naming, zones
+from cronfleet.domain.change import ended_row, new_epoch, onwards, waiting_for, written
+from cronfleet.domain.claim import Fire, ScheduleClaim
+from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.errors import Contended
+from cronfleet.domain.instant import EARLIEST, SECOND, Instant, floor_second, to_text
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Run
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import OneShotTrigger, Trigger, retold
+from cronfleet.domain.zone_check import names_otherwise
+from cronfleet.domain.zone_stamp import moving_zone, stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A schedule under new zone data: its timer, rows of what the old data had named up to now, and why."""
+
+    timer: Timer
+    rows: tuple[Run, ...]
+    reason: str
+
+
+def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instant, change_id: str) -> Moved | None:
+    """`timer` under the zone data at work; `None` where that names what it waits for.
+
+    `last` is its last claim, if that is known; `version` the number of the definition that the timer is to have (a
+    one-shot's instant stands in its definition). `Contended` while a claimed fire is about to run: it is not taken
+    back, and its schedule is looked at again later.
+    """
+    if not names_otherwise(timer):
+        return None
+    now = onwards(timer, now)
+    after = replace(timer, trigger=_retold(timer.trigger), version=version)
+    if timer.status is not Status.ACTIVE:
+        return _held_back(timer, after, now, change_id)
+    if last is not None and last.epoch == timer.epoch and any(fire.due_at > now for fire in last.fires):
+        raise Contended(f"schedule {timer.schedule_id} has a fire that is claimed and about to run")
+    at = _pending(timer, after.trigger, _last_nominal(last), now)
+    if at == timer.nominal_at:
+        return Moved(_stays(timer, now, change_id), (), _reason(timer, timer))
+    after = new_epoch(after, now)
+    if at is not None and at <= now:
+        after = replace(after, fire_through=_fire_through(timer, now))
+    after = waiting_for(after, None if at is None else first_fire(after, at - 1))
+    reason = _reason(timer, after)
+    return Moved(written(after, change_id, now), _rows(timer, now, reason), reason)
+
+
+def _stays(timer: Timer, now: Instant, change_id: str) -> Timer:
+    """The same fire in the same epoch, known to the new data: it is not looked at again."""
+    return written(replace(timer, zone_data=stamp(timer.trigger, timer.nominal_at)), change_id, now)
+
+
+def _retold(trigger: Trigger) -> Trigger:
+    return retold(trigger) if isinstance(trigger, OneShotTrigger) else trigger
+
+
+def _held_back(timer: Timer, after: Timer, now: Instant, change_id: str) -> Moved | None:
+    """A pause goes on, and with it the epoch: only what it holds back begins elsewhere; what it held is held."""
+    at = _pending(timer, after.trigger, None, now)
+    fire = None if at is None else first_fire(after, at - 1)
+    waited = timer.nominal_at
+    if fire is None or (waited is not None and waited <= min(now, fire.nominal_at)):
+        # The old time stays where the stretch begins that is not on; a one-shot still needs its new instant.
+        fire = Fire(waited or 0, timer.due_at or waited or 0) if waited is not None else None
+    after = waiting_for(after, fire)
+    if timer.status is Status.PAUSED:
+        after = replace(after, status=Status.PAUSED, due_at=timer.due_at)
+    if (after.nominal_at, after.trigger) == (timer.nominal_at, timer.trigger):
+        return None
+    return Moved(written(after, change_id, now), (), _reason(timer, after))
+
+
+def _last_nominal(last: ScheduleClaim | None) -> Instant:
+    if last is None:
+        return EARLIEST
+    fired = last.fires[-1].nominal_at if last.fires else EARLIEST
+    return max(fired, last.skipped.last_at if last.skipped else EARLIEST)
+
+
+def _pending(timer: Timer, trigger: Trigger, last_at: Instant | None, now: Instant) -> Instant | None:
+    """The instant at which the new data has the fire that `timer` waits for.
+
+    Time moves forward: what would come no later than `last_at`, which was claimed, fires when the old data said.
+    """
+    if isinstance(trigger, OneShotTrigger):
+        return trigger.at
+    last_at = EARLIEST if last_at is None else last_at
+    local = _same_local_time(timer, trigger)
+    if local is not None and local <= last_at:
+        local = timer.nominal_at
+    if local is not None and naming.is_fixed_time(trigger):
+        return local
+    real = trigger.next_after(max(now, last_at))
+    return min((at for at in (local, real) if at is not None), default=None)
+
+
+def _same_local_time(timer: Timer, trigger: Trigger) -> Instant | None:
+    """The first fire not before the instant at which the clock now shows what `timer` waits for."""
+    zone_name = moving_zone(trigger)
+    if timer.zone_data is None or timer.nominal_at is None or zone_name is None:
+        return None
+    wall = timer.nominal_at // SECOND + timer.zone_data.offset_seconds
+    second = zones.load(zone_name).first_instant(wall)
+    return None if second is None else trigger.next_after(second * SECOND - 1)
+
+
+def _fire_through(timer: Timer, now: Instant) -> Instant | None:
+    """What moved into the past is wanted however late, unless it was late already by the misfire policy."""
+    waited = timer.due_at if timer.due_at is not None else now
+    if waited > timer.misfire.missed_through(now):
+        return floor_second(now)
+    return timer.fire_through
+
+
+def _rows(timer: Timer, now: Instant, reason: str) -> tuple[Run, ...]:
+    """The row of a fire that was due by the old data and is not claimed: it runs at its new time, in the new epoch."""
+    if timer.nominal_at is None or timer.nominal_at > now:
+        return ()
+    fire = Fire(timer.nominal_at, timer.due_at or timer.nominal_at)
+    return (ended_row(timer, fire, now, Reason(Code.SUPERSEDED, reason)),)
+
+
+def _reason(timer: Timer, after: Timer) -> str:
+    before = timer.zone_data.release if timer.zone_data else "unknown"
+    to = "nothing more" if after.nominal_at is None else to_text(after.nominal_at)
+    waited = to_text(timer.nominal_at or 0)
+    return f"zone data {before} → {zones.tzdata_version()}: what was to fire at {waited} fires at {to}"

@@ -1,0 +1,42 @@
+"""What is made of a schedule that is looked at again, and how it is written: one transaction with its audit entry."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
+from cronfleet.domain.form import Form
+from cronfleet.domain.schedule import Change, Timer
+from cronfleet.ports.job_store import InsertAudit, Refused, ScheduleStore, UpdateTimer, Write
+from cronfleet.services.asking import ask
+
+
+@dataclass(frozen=True, slots=True)
+class Retimed:
+    """The timer after, what the audit says, and what else is written with it."""
+
+    timer: Timer
+    before: Form
+    after: Form
+    reason: str
+    more: Sequence[Write] = ()
+
+
+def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> Refused | None:
+    """`None` once it is done; else what somebody else's faster write left there. Raises `NoAnswer`."""
+    entry = AuditEntry(
+        before.tenant,
+        entry_id,
+        made.timer.updated_at,
+        SCHEDULER_ACTOR,
+        Change.RETIME.value,
+        before.schedule_id,
+        request_id=made.timer.change_id,
+        before=made.before,
+        after=made.after,
+        reason=made.reason,
+    )
+    try:
+        ask(lambda: store.commit([UpdateTimer(made.timer, before), InsertAudit(entry), *made.more]))
+    except Refused as refused:
+        return refused
+    return None
