@@ -33,7 +33,7 @@ SCHEDULES = [
 
 def _forget() -> None:
     for cache in (cron.parse, cron.day_search, zones.PACKAGE.load):
-        cache.cache_clear()  # type: ignore[attr-defined]  # all of them are kept by functools
+        cache.cache_clear()  # type: ignore[union-attr]  # all of them are kept by functools
 
 
 def _ours(start: datetime) -> tuple[float, float]:
