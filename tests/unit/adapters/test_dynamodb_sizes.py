@@ -65,7 +65,7 @@ def largest_timer() -> Timer:
         start_at=NOON + 1,
         end_at=NOON + 1,
         fire_through=NOON + 1,
-        zone_data=ZoneStamp("2026zz", -43_200),
+        zone_data=ZoneStamp("2026f", -43_200),
         claim_batch="1023.999999999999.999999",
         change_id="c" * 26,
         created_at=NOON + 1,

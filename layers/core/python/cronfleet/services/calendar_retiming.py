@@ -13,7 +13,7 @@ from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, JobStore, Write
 from cronfleet.services.asking import ask
-from cronfleet.services.retiming import Retimed
+from cronfleet.services.retimed import Retimed
 
 
 class CalendarStep:

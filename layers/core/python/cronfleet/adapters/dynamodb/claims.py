@@ -19,14 +19,14 @@ _ADVANCE: Final = Expression(
 )
 _ADVANCE_IN_ZONE: Final = Expression(
     _AS_READ,
-    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at, #zone_data = :zone_data "
+    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at, #tz = :tz "
     "REMOVE #deferred",
 )
 _COMPLETE: Final = Expression(
     _AS_READ,
-    "SET #claim_batch = :batch, #status = :completed REMOVE #nominal_at, #due_at, #due_shard, #deferred, #zone_data",
+    "SET #claim_batch = :batch, #status = :completed REMOVE #nominal_at, #due_at, #due_shard, #deferred, #tz",
 )
-_EXHAUST: Final = Expression(_AS_READ, "SET #claim_batch = :batch REMOVE #nominal_at, #due_at, #due_shard, #zone_data")
+_EXHAUST: Final = Expression(_AS_READ, "SET #claim_batch = :batch REMOVE #nominal_at, #due_at, #due_shard, #tz")
 """A held schedule that has noted its last fire stays held: nobody has turned it on."""
 _RETIRE: Final = Expression(
     "attribute_exists(#pk) AND #due_at = :due_at AND attribute_not_exists(#claim_batch)",
@@ -74,7 +74,7 @@ def _claim_schedule(database: Database, batch: str, claim: ScheduleClaim) -> Non
     else:
         expression = _ADVANCE if claim.zone_data is None else _ADVANCE_IN_ZONE
         if claim.zone_data is not None:
-            values[":zone_data"] = text(str(claim.zone_data))
+            values[":tz"] = text(str(claim.zone_data))
         values[":next_nominal_at"] = number(following.nominal_at)
         values[":next_due_at"] = number(following.due_at)
     database.update(schema.SCHEDULES, keys.schedule(claim.tenant, claim.schedule_id), keys.TIMER, expression, values)

@@ -49,7 +49,7 @@ class JsonAttribute(Attribute[Any]):
 class TimerRecord(Model):
     """A schedule's hot item. Every claim pays for its size: it stays under 1 KB.
 
-    `due_shard` is there while it waits, `list_tenant` while it is no tombstone.
+    `due_shard` is there while it waits, `list_tenant` while it is no tombstone; `tz` is the stamp of the zone data.
     """
 
     class Meta:
@@ -81,7 +81,7 @@ class TimerRecord(Model):
     parked = JsonAttribute(null=True)
     deferred = JsonAttribute(null=True)
     fire_through = WholeAttribute(null=True)
-    zone_data = UnicodeAttribute(null=True)
+    tz = UnicodeAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)
     created_at = WholeAttribute(null=True)

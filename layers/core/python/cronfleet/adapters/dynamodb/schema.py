@@ -61,7 +61,7 @@ DUE_PROJECTION: Final = (
     "start_at",
     "end_at",
     "fire_through",
-    "zone_data",
+    "tz",
     "hold",
 )
 
