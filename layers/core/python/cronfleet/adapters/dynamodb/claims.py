@@ -19,8 +19,7 @@ _ADVANCE: Final = Expression(
 )
 _ADVANCE_IN_ZONE: Final = Expression(
     _AS_READ,
-    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at, #tz = :tz "
-    "REMOVE #deferred",
+    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at, #tz = :tz REMOVE #deferred",
 )
 _COMPLETE: Final = Expression(
     _AS_READ,
