@@ -13,7 +13,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.imported import IMPORT_LABEL, Candidate, Refusal, Sheet, label_of, schedule_id, shown, slug
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.lint import look_over
+from cronfleet.domain.lint import lint_form, look_over
 from cronfleet.domain.schedule import Spec
 from cronfleet.services.access import Caller
 from cronfleet.services.imports import Imports, Mode, Outcome, Result, Wanted
@@ -84,7 +84,7 @@ def carry_out(service: Imports, caller: Caller, sheet: Sheet, request: Request, 
         else:
             seen[one.wanted.schedule_id] = candidate.line
             judged.append(one)
-    _check_size(judged)
+    _check_size(judged, [*refusals, *sheet.ignored])
     mode = Mode(request.dry_run, request.replace, request.shadow, now + SECONDS * SECOND, f"import {import_id}")
     results = service.carry_out(caller, [one.wanted for one in judged], mode)
     return _answer(sheet, import_id, request, list(zip(judged, results, strict=True)), refusals)
@@ -112,12 +112,8 @@ def _judge(candidate: Candidate, import_id: str, request: Request, caller: Calle
     make = partial(_spec, body, tenant, request.allowed_networks)
     spec = make(None, now)
     found = look_over(spec.trigger, now, jitter_seconds=spec.policies.jitter_seconds)
-    said = {
-        "words": found.words,
-        "warnings": [{"code": one.code.value, "text": one.text} for one in found.warnings],
-    }
     name = schedule_id(request.kind, import_id if request.source or request.kind == "crontab" else "", candidate)
-    return _Judged(candidate, Wanted(name, make), spec, said)
+    return _Judged(candidate, Wanted(name, make), spec, lint_form(found))
 
 
 def _spec(body: ScheduleBody, tenant: str, networks: tuple[str, ...], current: Spec | None, now: Instant) -> Spec:
@@ -146,8 +142,9 @@ def _body(candidate: Candidate, import_id: str, request: Request) -> ScheduleBod
 # --- the answer ------------------------------------------------------------------------------------------------
 
 
-def _check_size(judged: Sequence[_Judged]) -> None:
+def _check_size(judged: Sequence[_Judged], refusals: Sequence[Refusal]) -> None:
     size = sum(len(json.dumps([spec_form(one.spec), one.looked_over, one.candidate.notes])) for one in judged)
+    size += sum(len(json.dumps(_refused(one))) for one in refusals)
     if size > MAX_ANSWER_BYTES:
         raise TooLarge(
             f"makes an answer of {size} bytes, and {MAX_ANSWER_BYTES} can be sent: what stands in each job's payload, "

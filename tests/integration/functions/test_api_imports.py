@@ -5,6 +5,9 @@ from urllib.parse import urlencode
 
 import pytest
 import time_machine
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND, to_datetime
@@ -204,6 +207,11 @@ def test_a_file_that_is_too_much_for_one_request_is_refused_whole(memory):
     assert "32768 are allowed" in imported(memory, "crontab", long)["refused"][0]["reason"]
 
 
+def test_an_answer_full_of_refusals_has_its_bound_too(memory, monkeypatch):
+    monkeypatch.setattr(importing, "MAX_ANSWER_BYTES", 1_000)
+    assert send(memory, "crontab", "no job\n" * 50, dry_run="true").status == 413
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
@@ -358,6 +366,23 @@ def test_what_is_no_export_is_refused_whole(memory, text, said):
     answer = send(memory, "eventbridge", text, "application/json")
     assert answer.status == 400
     assert said in answer.json["detail"]
+
+
+PIECES = (
+    "apiVersion: batch/v1\n§kind: CronJob\n§metadata: {name: a}\n§spec:\n§  schedule: '* * * * *'\n§---\n§- §&a §*a§<<: §{§}"
+    "§[§]§'§: §\t§\n§\x00§\ud800§é§!!map §? §|\n§# §* * * * * x§@daily y§CRON_TZ=UTC\n§TZ=x\n§{{ a }}§%§\\§@every 5m z"
+    '§0 0 30 2 * q§\r\n§{"Name": "a"§"ScheduleExpression": "rate(1 day)"§"Target": {}§,§1e999§null§5§{"Schedules": ['
+)
+
+
+@pytest.mark.parametrize("kind", ["crontab", "kubernetes", "eventbridge"])
+@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.sampled_from(PIECES.split("§")), max_size=25))
+def test_whatever_comes_is_answered_and_never_an_error_of_ours(memory, kind, pieces):
+    text = "".join(pieces).encode("utf-8", "surrogatepass")
+    for target in ({}, {"target": "x.y"}):
+        answer = send(memory, kind, text, "application/octet-stream", dry_run="true", **target)
+        assert answer.status in (200, 400), answer.text
 
 
 # --- in bulk ---------------------------------------------------------------------------------------------------
