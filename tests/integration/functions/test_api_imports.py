@@ -369,8 +369,8 @@ def test_what_is_no_export_is_refused_whole(memory, text, said):
 
 
 PIECES = (
-    "apiVersion: batch/v1\n§kind: CronJob\n§metadata: {name: a}\n§spec:\n§  schedule: '* * * * *'\n§---\n§- §&a §*a§<<: §{§}"
-    "§[§]§'§: §\t§\n§\x00§\ud800§é§!!map §? §|\n§# §* * * * * x§@daily y§CRON_TZ=UTC\n§TZ=x\n§{{ a }}§%§\\§@every 5m z"
+    "apiVersion: batch/v1\n§kind: CronJob\n§metadata: {name: a}\n§spec:\n§  schedule: '* * * * *'\n§---\n§- §&a §*a"
+    "§<<: §{§}§[§]§'§: §\t§\n§\x00§\ud800§é§!!map §? §|\n§# §* * * * * x§@daily y§CRON_TZ=UTC\n§TZ=x\n§{{ a }}§%§\\§@every 5m z"
     '§0 0 30 2 * q§\r\n§{"Name": "a"§"ScheduleExpression": "rate(1 day)"§"Target": {}§,§1e999§null§5§{"Schedules": ['
 )
 
