@@ -90,7 +90,11 @@ def _never(fields: CronFields) -> Iterator[Warning]:
     if len(fields.days.month_days) == 31:
         return
     written = sorted({*fields.days.month_days, *(day for day in fields.days.nearest if day != LAST)})
+    before_last = fields.days.from_last
     missing = [f"{day} {MONTHS[month - 1]}" for month in fields.months for day in written if day > LONGEST[month - 1]]
+    missing += [
+        f"`L-{n}` in {MONTHS[month - 1]}" for month in fields.months for n in before_last if n >= LONGEST[month - 1]
+    ]
     if missing:
         which = "is no date of any year" if len(missing) == 1 else "are no dates of any year"
         yield Warning(
@@ -138,9 +142,11 @@ def _skipped(look: CronLook) -> Iterator[Warning]:
         names = listed(MONTHS[month - 1] + " (but in leap years)" * (ends[-1] == 29) for month in short)
         ahead = listed(islice(_months_without(look, ends[-1]), MONTHS_SHOWN))
         last = "LW" if "W" in look.texts[2].upper() else "L"
+        before = ends[-1] - 1
+        what = f"`L-{before}`" if before in look.fields.days.from_last else f"day {ends[-1]}"
         yield Warning(
             WarningCode.MONTHS_SKIPPED,
-            f"Not every month has {ends[-1]} days: day {ends[-1]} is left out in {names}; next in {ahead}. "
+            f"Not every month has {ends[-1]} days: {what} is left out in {names}; next in {ahead}. "
             f"For the last {'weekday' if last == 'LW' else 'day'} of each month write `{last}`",
         )
 
@@ -150,11 +156,12 @@ def _shortest(month: int) -> int:
 
 
 def _ends_of_month(look: CronLook) -> list[int]:
-    """29, 30 and 31 where they are written by themselves: a range or a step that comes by them means no month's end."""
+    """29, 30 and 31 where they are written by themselves: a range or a step that comes by means no month's end."""
     items = look.texts[2].upper().split(",")
     if "28" in items:
         return []
     numbers = [int(item.removesuffix("W")) for item in items if item.removesuffix("W").isdigit()]
+    numbers += [before + 1 for before in look.fields.days.from_last]  # `L-30` needs a month of 31 days
     return sorted(number for number in numbers if number >= 29)
 
 
