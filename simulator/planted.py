@@ -49,7 +49,7 @@ FAULTS: Final = (
         (
             Edit(
                 _SHARDS,
-                "        if (timer.rev, timer.nominal_at, timer.due_at) != (claim.rev, claim.nominal_at, claim.due_at):",
+                "        if stored != (claim.rev, claim.nominal_at, claim.due_at, claim.backlog_at):",
                 "        if False:",
             ),
         ),
@@ -120,8 +120,8 @@ FAULTS: Final = (
         (
             Edit(
                 _DISPATCHER,
-                "            ask(partial(self._store.insert_run, row))",
-                "            pass",
+                "                ask(partial(self._store.insert_run, row))",
+                "                pass",
             ),
         ),
     ),
@@ -274,7 +274,7 @@ FAULTS: Final = (
         (
             Edit(
                 _CHANGE,
-                "    rows = (_range(timer, _Held(held.first_at, dropped[-1]), now),) if dropped else ()",
+                "    rows = tuple(_range(timer, one, now) for one in dropped)",
                 "    rows = ()",
             ),
         ),

@@ -73,6 +73,23 @@ Words = Annotated[
 Warnings = Annotated[list[WarningAnswer], Field(description="What about the trigger will surprise; mostly nothing.")]
 
 
+class StretchAnswer(Answered):
+    """A stretch of missed time of which every fire is still to be caught up."""
+
+    from_nominal_at: Time = Field(description="The nominal time whose turn is next in this stretch.")
+    until_nominal_at: Time = Field(description="Its last nominal time.")
+    per_minute: int = Field(description="At most so many are caught up a minute.")
+    window_seconds: int | None = Field(description="None runs that is older when its turn comes; null: no bound.")
+    caught_up: ReasonAnswer = Field(description="What was missed from when to when, and why.")
+
+
+class CatchingUpAnswer(Answered):
+    """What a schedule is still to catch up, besides what it fires regularly."""
+
+    next_turn_at: Time = Field(description="When the next of them is due.")
+    stretches: list[StretchAnswer] = Field(description="Oldest first; each is caught up before the next.")
+
+
 class ScheduleAnswer(Answered):
     """A schedule, with every default spelled out, and where it stands."""
 
@@ -98,6 +115,7 @@ class ScheduleAnswer(Answered):
     version: int = Field(description="The number of its definition; rises with each change.")
     next_fire_at: Time | None = Field(description="The calendar's next time, while it is active.")
     next_due_at: Time | None = Field(description="The same after jitter or deferral.")
+    catching_up: CatchingUpAnswer | None = Field(description="What it missed and is still to catch up, if anything.")
     paused: PausedAnswer | None = Field(description="Set while it is paused.")
     hold: HoldAnswer | None = Field(description="Set while it is held.")
     parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
@@ -224,6 +242,7 @@ class RunAnswer(Answered):
         description="When the message that started it was sent again, the first being lost or late."
     )
     reason: ReasonAnswer | None = Field(description="Why it did not simply run, if so.")
+    caught_up: ReasonAnswer | None = Field(description="Of a run of missed time: what was missed when, and why.")
     attempts: list[AttemptAnswer] = Field(description="Oldest first.")
 
 

@@ -39,6 +39,7 @@ READ_ONLY: Final = frozenset(
         "version",
         "next_fire_at",
         "next_due_at",
+        "catching_up",
         "paused",
         "hold",
         "parked",

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from cronfleet.domain.backlog import stretches_of
 from cronfleet.domain.instant import SECOND, Instant, from_datetime
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget
-from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, Trigger
+from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, Trigger, fires
 
 TENANT = "acme"
 
@@ -69,3 +70,9 @@ def message(nominal_at: Instant, **changes: Any) -> RunMessage:
         "timeout_seconds": 60,
     }
     return RunMessage(**{**values, **changes})
+
+
+def backlog_of(timer: Timer) -> list[Instant]:
+    """The nominals that wait in a timer's backlog."""
+    stretches = stretches_of(timer.backlog)
+    return [nominal for one in stretches for nominal in fires(timer.trigger, one.first_at - 1, one.last_at)]

@@ -45,7 +45,7 @@ def timers() -> list[Timer]:
         waiting("held", None, status=Status.HELD, hold=Hold("ops@acme", NOON), nominal_at=NOON),
         waiting("shadow", status=Status.HELD, hold=Hold("ops@acme", NOON, Shadow("dev@acme", NOON + 1))),
         waiting("parked", None, status=Status.PARKED, parked=Reason(Code.UNREADABLE, "no such zone")),
-        waiting("deferred", NOON + 5 * SECOND, nominal_at=NOON, deferred=WHY, fire_through=NOON - HOUR),
+        waiting("deferred", NOON + 5 * SECOND, nominal_at=NOON, deferred=WHY),
         waiting("tombstone", None, status=Status.CANCELLED, epoch=9, epoch_starts=(NOON,), rev=30),
         timer(
             cron("0 2 * * *", "Asia/Kolkata"),
@@ -170,7 +170,7 @@ def claim_of(one: Timer, *due_ats: Instant, following: Instant | None = NOON + M
         one.nominal_at,
         one.due_at,
         fires,
-        skipped=None,
+        skipped=(),
         following=None if following is None else Fire(following, following),
     )
 
@@ -182,7 +182,7 @@ def batch(batch_id: BatchId, *claims: ScheduleClaim | RunClaim, previous: BatchI
 def skipping(claim: ScheduleClaim) -> ScheduleClaim:
     """The same claim, with fires before it that are dropped."""
     first_at = claim.nominal_at - DAY
-    return replace(claim, fires=(), skipped=SkippedRange(first_at, claim.nominal_at, WHY))
+    return replace(claim, fires=(), skipped=(SkippedRange(first_at, claim.nominal_at, WHY),))
 
 
 def audit(entry_id: str = "entry-1", **changes: Any) -> AuditEntry:

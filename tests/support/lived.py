@@ -7,7 +7,7 @@ from cronfleet.domain.attempt import Result
 from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import SLOT, slot_of
-from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome, RunMessage
@@ -142,5 +142,6 @@ def spec(seconds: int, **changes: Any) -> Spec:
         jitter_seconds=changes.pop("jitter_seconds", 0),
         retry=changes.pop("retry", ONE_RETRY),
         timeout_seconds=changes.pop("timeout_seconds", 30),
+        after_pause=changes.pop("after_pause", NONE_AFTER_PAUSE),
     )
     return replace(Spec(every(seconds), HandlerTarget("billing.nightly"), policies=policies), **changes)

@@ -84,6 +84,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "version": 1,
         "next_fire_at": "2026-11-30T20:30:00Z",
         "next_due_at": "2026-11-30T20:30:00Z",
+        "catching_up": None,
         "paused": None,
         "hold": None,
         "parked": None,
@@ -256,7 +257,12 @@ def test_what_a_pause_held_back_stands_in_the_history(api):
     api.clock.advance(60 * SECOND)
     missed = {"missed": {"policy": "catch_up", "max": 2}}
     resumed = api.call("POST", "/v1/schedules/nightly/resume", missed).json
-    assert (resumed["next_fire_at"], resumed["next_due_at"]) == ("2026-11-30T12:00:50Z", "2026-11-30T12:01:00Z")
+    assert (resumed["next_fire_at"], resumed["next_due_at"]) == ("2026-11-30T12:01:10Z", "2026-11-30T12:01:10Z")
+    assert resumed["catching_up"]["next_turn_at"] == "2026-11-30T12:01:00Z"
+    (stretch,) = resumed["catching_up"]["stretches"]
+    assert (stretch["from_nominal_at"], stretch["until_nominal_at"]) == ("2026-11-30T12:00:50Z", "2026-11-30T12:01:00Z")
+    assert stretch["caught_up"]["code"] == "caught_up"
+    assert stretch["caught_up"]["detail"]["cause"] == "pause"
     (row,) = api.call("GET", "/v1/schedules/nightly/runs").json["runs"]
     assert (row["status"], row["reason"]["text"]) == ("paused", "paused by demo: month end")
     assert (row["nominal_at"], row["until_nominal_at"]) == ("2026-11-30T12:00:10Z", "2026-11-30T12:00:40Z")

@@ -11,12 +11,14 @@ from cronfleet.adapters.dynamodb.items.runs import run_item
 from cronfleet.adapters.dynamodb.items.shards import batch_item, books_item
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, timer_item
 from cronfleet.adapters.dynamodb.schema import BY_TENANT, DUE, SCHEDULES
+from cronfleet.domain.backlog import MAX_STRETCHES, Backlog, Stretch
 from cronfleet.domain.books import MAX_OPEN_BATCHES, Books, Owed
 from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, MAX_FIRES_PER_CLAIM, Batch, BatchId, Fire, RunClaim, ScheduleClaim
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
-from cronfleet.domain.misfire import Misfire, MisfirePolicy
+from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Attempt, Outcome, RunStatus
@@ -51,7 +53,8 @@ def largest_timer() -> Timer:
             cron(expression, "America/Argentina/ComodRivadavia"),
             calendar=CalendarRule("c" * 32, 9_999, Mode.NTH_BUSINESS_DAY, -23, pinned=True),
         ),
-        misfire=Misfire(MisfirePolicy.CATCH_UP, 1_000, 604_800),
+        misfire=Misfire(MisfirePolicy.CATCH_UP, 1_000, 604_800, 31_622_400, 599),
+        after_pause=Misfire(MisfirePolicy.CATCH_UP, 1_000, 604_800, 31_622_400, 599),
         overlap=Overlap.SKIP,
         jitter_seconds=86_399,
         timeout_seconds=840,
@@ -64,7 +67,7 @@ def largest_timer() -> Timer:
         due_at=NOON + 1,
         start_at=NOON + 1,
         end_at=NOON + 1,
-        fire_through=NOON + 1,
+        caught_up_from=NOON + 1,
         zone_data=ZoneStamp("2026f", -43_200),
         claim_batch="1023.999999999999.999999",
         change_id="c" * 26,
@@ -79,14 +82,24 @@ def test_the_hot_item_of_a_schedule_stays_under_one_kilobyte() -> None:
 
 
 def test_so_it_does_in_shadow_where_it_has_never_been_on() -> None:
-    one_epoch = replace(largest_timer(), status=Status.HELD, hold=HOLD, epoch_starts=(NOON,), fire_through=None)
+    one_epoch = replace(largest_timer(), status=Status.HELD, hold=HOLD, epoch_starts=(NOON,), caught_up_from=None)
     assert size(timer_item(replace(one_epoch, tenant="x" * 32))) <= KIB
 
 
 def test_so_it_does_while_it_is_deferred() -> None:
     text = "the tenant has had 2500 fires in this tick; waits until 2026-12-01T02:00:00Z"
-    deferred = replace(largest_timer(), tenant="x" * 24, deferred=Reason(Code.TENANT_RATE, text, {"until": NOON}))
+    brief = replace(largest_timer(), tenant="x" * 16, after_pause=NONE_AFTER_PAUSE)
+    deferred = replace(brief, deferred=Reason(Code.TENANT_RATE, text, {"until": NOON}))
     assert size(timer_item(deferred)) <= KIB
+
+
+def test_so_it_does_while_it_catches_up_unless_everything_about_it_is_at_its_longest() -> None:
+    late = Late(Cause.OUTAGE, NOON - 30 * DAY, NOON, NOON + 1)
+    stretches = [Stretch(NOON - 20 * n * DAY, NOON - 19 * n * DAY, late, 599, 31_622_400) for n in (4, 3, 2, 1)]
+    assert len(stretches) == MAX_STRETCHES
+    behind = replace(waiting(), backlog=Backlog(tuple(stretches), NOON + 1), caught_up_from=NOON)
+    assert size(timer_item(behind)) < 700
+    assert size(timer_item(replace(largest_timer(), backlog=behind.backlog))) < 2 * KIB
 
 
 def test_an_index_entry_stays_under_one_kilobyte_with_the_longest_expression() -> None:
@@ -168,6 +181,8 @@ def test_an_index_projects_no_more_names_than_dynamodb_takes(index: Any) -> None
 
 
 def test_an_index_projects_what_the_records_have() -> None:
-    names = set(timer_item(replace(largest_timer(), hold=HOLD))) | set(run_timer_item(run_timer()))
+    late = Late(Cause.OUTAGE, NOON, NOON, NOON)
+    behind = Backlog((Stretch(NOON, NOON, late, 60),), NOON)
+    names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind))) | set(run_timer_item(run_timer()))
     assert set(DUE.projected) <= names
     assert set(BY_TENANT.projected) <= names

@@ -10,6 +10,7 @@ from cronfleet.domain.change import MAX_FIRES_PER_CHANGE, cancelled, created, ed
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.errors import Conflict, Contended, Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunStatus
@@ -17,7 +18,7 @@ from cronfleet.domain.schedule import Pause, Policies, Spec, Status
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import CronTrigger, OneShotTrigger, fires
-from tests.support.builders import at, cron, definition, every, timer
+from tests.support.builders import at, backlog_of, cron, definition, every, timer
 
 NOON = at("2026-11-30 12:00")
 NINE = cron("0 9 * * *")
@@ -264,8 +265,11 @@ def test_a_resume_catches_up_the_newest_that_it_is_asked_for(wanted, kept):
     before = hold(timer(MINUTELY, NOON + MINUTE, misfire=SKIP))
     now = NOON + HOUR
     after, rows = resume(before, now, wanted)
-    assert after.nominal_at == now - (kept - 1) * MINUTE
-    assert (after.due_at, after.fire_through, after.misfire) == (now, now, SKIP)
+    assert after.nominal_at == now + MINUTE
+    assert (after.due_at, after.caught_up_from, after.misfire) == (now, now - (kept - 1) * MINUTE, SKIP)
+    (stretch,) = after.backlog.stretches
+    assert (stretch.first_at, stretch.last_at) == (after.caught_up_from, now)
+    assert stretch.late == Late(Cause.PAUSE, NOON + MINUTE, now, now)
     last_dropped = now - kept * MINUTE
     expected = [(RunStatus.PAUSED, 1, NOON + MINUTE, last_dropped)] if kept < 60 else []
     assert ranges(rows) == expected
@@ -282,12 +286,8 @@ def test_a_one_shot_held_back_and_not_wanted_completes_the_schedule():
 def test_a_one_shot_held_back_and_wanted_fires_at_once():
     shot = OneShotTrigger(NOON + HOUR, "2026-11-30T13:00:00Z", None)
     after, rows = resume(hold(timer(shot, NOON + HOUR)), NOON + 2 * HOUR, ONCE)
-    assert (after.status, after.nominal_at, after.due_at, rows) == (
-        Status.ACTIVE,
-        NOON + HOUR,
-        NOON + 2 * HOUR,
-        (),
-    )
+    assert (after.status, after.nominal_at, after.due_at, rows) == (Status.ACTIVE, None, NOON + 2 * HOUR, ())
+    assert after.backlog.next_at == NOON + HOUR
 
 
 def test_nothing_after_the_end_counts_as_held_back():
@@ -405,9 +405,8 @@ def test_every_nominal_up_to_a_change_is_accounted_for_exactly_once(trigger, mis
         after, rows = cancelled(before, now=now, change_id="x")
     named = list(fires(trigger, first - 1, now))
     covered = [nominal for nominal in named for row in rows if _accounts_for(row, nominal)]
-    if what == "resume" and after.nominal_at is not None:
-        covered += [nominal for nominal in named if nominal >= after.nominal_at]
-    assert covered == named
+    covered += backlog_of(after)
+    assert sorted(covered) == named
 
 
 def _accounts_for(row, nominal):

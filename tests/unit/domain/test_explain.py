@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import DETAILS, Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.overlap import in_the_way
 from cronfleet.domain.reason import Code, Reason
@@ -271,10 +273,24 @@ def test_a_schedule_that_is_held_is_not_on() -> None:
     assert asked(waiting(TWO, status=Status.HELD, due_at=None), TWO).detail["status"] == "held"
 
 
-def test_a_caught_up_fire_that_is_not_claimed_yet_is_due() -> None:
-    held = waiting(TWO, epoch=2, fire_through=TWO + HOUR, due_at=TWO + HOUR)
+def test_a_missed_fire_that_waits_for_its_turn_says_what_was_missed_and_when_its_turn_comes() -> None:
+    late = Late(Cause.PAUSE, TWO - DAY, TWO, TWO + HOUR)
+    backlog = Backlog((Stretch(TWO - DAY, TWO, late, per_minute=6),), turn_at=TWO + HOUR)
+    held = waiting(TWO + DAY, epoch=2, backlog=backlog, due_at=TWO + HOUR)
     span = Span(1, 0, TWO + HOUR, is_alive=True)
-    assert asked(held, TWO + HOUR + SECOND, span=span).code is Code.DUE
+    found = asked(held, TWO + HOUR + SECOND, span=span)
+    assert (found.code, found.is_named, found.is_decided) == (Code.CATCHING_UP, True, False)
+    assert found.detail["missed_from_at"] == "2026-11-30T02:00:00Z"
+    assert (found.detail["cause"], found.detail["per_minute"]) == ("pause", 6)
+    assert found.detail["next_turn_at"] == "2026-12-01T03:00:00Z"
+
+
+def test_a_run_that_was_caught_up_says_so_and_why_it_is_late() -> None:
+    late = Late(Cause.OUTAGE, TWO - DAY, TWO, TWO + HOUR)
+    found = asked(waiting(), TWO + DAY, rows=[row(RunStatus.SUCCEEDED, due_at=TWO + HOUR, late=late)])
+    assert found.code is Code.RAN
+    assert found.text.startswith("caught up: missed from 2026-11-30T02:00:00Z to 2026-12-01T02:00:00Z; the scheduler")
+    assert found.detail["noticed_at"] == "2026-12-01T03:00:00Z"
 
 
 def test_a_fire_whose_row_has_expired_is_forgotten() -> None:

@@ -13,6 +13,7 @@ from cronfleet.domain.clock_policy import Gap
 from cronfleet.domain.dispatch_plan import claim_schedule, plan
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Hold, Pause, Policies, Shadow, Spec, Status, Timer
@@ -23,7 +24,7 @@ from cronfleet.domain.zone_change import Moved, moved
 from cronfleet.domain.zone_check import is_outdated, names_otherwise
 from cronfleet.domain.zone_stamp import ZoneStamp, stamp
 from cronfleet.domain.zones import ZoneSource
-from tests.support.builders import at, definition
+from tests.support.builders import at, backlog_of, definition
 from tests.support.zone_sources import release
 
 PLACE = "Test/Place"
@@ -122,7 +123,7 @@ def test_a_local_time_that_comes_earlier_moves_there(old: ZoneSource, ahead: Zon
     assert made is not None
     after = made.timer
     assert (after.nominal_at, after.due_at, after.epoch, after.rev) == (EARLIER, EARLIER, 2, timer.rev + 1)
-    assert (after.zone_data, after.fire_through, made.rows) == (ZoneStamp("2026f", 6 * 3600), None, ())
+    assert (after.zone_data, after.backlog, made.rows) == (ZoneStamp("2026f", 6 * 3600), None, ())
     assert look(ahead, after, at("2026-12-01 11:00")) is None
     assert "2026e → 2026f" in made.reason
 
@@ -132,8 +133,10 @@ def test_a_local_time_that_has_come_already_is_not_lost_but_fires_at_once(old: Z
     timer = new(old, NIGHTLY, at("2026-12-01 10:00"), misfire=Misfire(MisfirePolicy.SKIP))
     made = look(ahead, timer, now)
     assert made is not None
-    assert (made.timer.nominal_at, made.timer.due_at, made.rows) == (EARLIER, now, ())
-    assert fire_of(ahead, made.timer, now + 5 * SECOND) == Fire(EARLIER, now)
+    assert (backlog_of(made.timer), made.timer.due_at, made.rows) == ([EARLIER], now, ())
+    with zones.working_with(ahead):
+        (fire,) = claim_schedule(made.timer, now + 5 * SECOND).caught_up
+    assert (fire.nominal_at, fire.due_at, fire.late) == (EARLIER, now, Late(Cause.ZONE_DATA, EARLIER, EARLIER, now))
 
 
 def test_a_local_time_that_fired_too_early_by_the_old_data_does_not_fire_again(
@@ -156,7 +159,7 @@ def test_a_due_fire_that_the_new_data_puts_off_runs_later_and_its_old_time_has_a
     timer = new(old, NIGHTLY, at("2026-12-01 10:00"))
     made = look(back, timer, OLD_FIRE + SECOND)
     assert made is not None
-    assert (made.timer.nominal_at, made.timer.fire_through) == (LATER, None)
+    assert (made.timer.nominal_at, made.timer.backlog) == (LATER, None)
     [row] = made.rows
     assert (row.key.epoch, row.key.nominal_at, row.status) == (1, OLD_FIRE, RunStatus.SKIPPED)
     assert row.reason is not None
@@ -172,8 +175,9 @@ def test_what_was_late_already_is_the_misfire_policys(
     made = look(ahead, timer, now)
     assert made is not None
     assert made.timer.nominal_at == EARLIER
-    fire = fire_of(ahead, made.timer, now)
-    assert (fire is not None) is fires
+    with zones.working_with(ahead):
+        claim = claim_schedule(made.timer, now)
+    assert bool(claim.caught_up) is fires
 
 
 def test_a_fire_that_is_claimed_and_about_to_run_is_waited_for(old: ZoneSource, ahead: ZoneSource) -> None:

@@ -25,6 +25,8 @@ SPECS = [
     spec(60, overlap=Overlap.SKIP),
     spec(15, misfire=Misfire(MisfirePolicy.SKIP, grace_seconds=30)),
     spec(20, misfire=Misfire(MisfirePolicy.CATCH_UP, max=3, grace_seconds=30)),
+    spec(10, misfire=Misfire(MisfirePolicy.CATCH_UP, max=9, grace_seconds=10, window_seconds=120, per_minute=4)),
+    spec(10, after_pause=Misfire(MisfirePolicy.CATCH_UP, max=7, window_seconds=200, per_minute=6)),
     spec(20, start_at=START + 5 * MINUTE, end_at=START + 15 * MINUTE),
 ]
 ROW_CODES = {
@@ -51,6 +53,7 @@ WITHOUT_ROW = {
     Code.MISSED,
     Code.NOT_ON,
     Code.SHADOW,
+    Code.CATCHING_UP,
 }
 
 
@@ -112,7 +115,7 @@ def pause(world: LivedWorld, _: Record, number: int) -> None:
 
 
 def resume(world: LivedWorld, _: Record, number: int) -> None:
-    missed = [None, Misfire(MisfirePolicy.FIRE_ONCE), Misfire(MisfirePolicy.CATCH_UP, max=5)][number % 3]
+    missed = [None, Misfire(MisfirePolicy.FIRE_ONCE), Misfire(MisfirePolicy.CATCH_UP, max=5, per_minute=3)][number % 3]
     world.try_to(lambda: world.schedules.resume(ACME, ID, missed=missed))
 
 

@@ -162,7 +162,8 @@ def test_a_fire_inside_a_missed_range_is_not_taken_for_claimed(here):
     claim = claim_schedule(here.timer(), here.clock.now())
     here.claim()
     reason = Reason(Code.MISSED, "nothing fired")
-    first, last = claim.skipped.first_at, claim.skipped.last_at
+    (skipped,) = claim.skipped
+    first, last = skipped.first_at, skipped.last_at
     key = claim.run_key(first)
     here.store.insert_run(range_row(key, last, "standard", RunStatus.MISSED, here.clock.now(), reason))
     with pytest.raises(NotFound):
@@ -174,9 +175,14 @@ def test_a_fire_inside_a_missed_range_is_not_taken_for_claimed(here):
 def test_of_the_fires_a_pause_held_back_only_the_wanted_ones_are_queued(here):
     here.schedules.pause(ACME, "nightly", reason="x")
     here.clock.advance(60 * SECOND)
-    here.schedules.resume(ACME, "nightly", missed=Misfire(MisfirePolicy.CATCH_UP, 2))
+    here.schedules.resume(ACME, "nightly", missed=Misfire(MisfirePolicy.CATCH_UP, 2, per_minute=60))
     here.claim()
-    assert here.status(here.key(60, epoch=2)) == here.status(here.key(50, epoch=2)) == "queued"
+    assert here.status(here.key(50, epoch=2)) == "queued"
+    with pytest.raises(NotFound):
+        here.runs.get(ACME, here.key(60, epoch=2).run_id)
+    here.clock.advance(SECOND)
+    here.claim()
+    assert here.status(here.key(60, epoch=2)) == "queued"
     with pytest.raises(NotFound):
         here.runs.get(ACME, here.key(40, epoch=2).run_id)
 

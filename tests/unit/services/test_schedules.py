@@ -21,7 +21,7 @@ from cronfleet.services.access import Caller
 from cronfleet.services.asking import MAX_ASKS
 from cronfleet.services.changing import ANSWERS_KEPT, Conditions, Once
 from cronfleet.services.schedules import Schedules
-from tests.support.builders import cron, every, message
+from tests.support.builders import backlog_of, cron, every, message
 from tests.support.faults import Faulty
 from tests.support.settable_clock import NOON, CountingIds, SettableClock
 
@@ -405,7 +405,8 @@ def test_a_resume_writes_what_the_pause_held_back(here):
     here.schedules.resume(ACME, "nightly", missed=wanted)
     (row,) = here.rows
     assert (row.status, row.until_nominal_at) == (RunStatus.PAUSED, NOON + HOUR - 2 * MINUTE)
-    assert here.timer().nominal_at == NOON + HOUR - MINUTE
+    assert here.timer().nominal_at == NOON + HOUR + MINUTE
+    assert backlog_of(here.timer()) == [NOON + HOUR - MINUTE, NOON + HOUR]
 
 
 def test_an_active_schedule_cannot_be_resumed_and_nothing_is_written(here):

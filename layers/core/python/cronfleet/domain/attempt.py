@@ -59,6 +59,7 @@ def _blank(message: RunMessage) -> Run:
         version=message.version,
         batch=message.batch,
         claimed_at=message.claimed_at,
+        late=message.late,
     )
 
 

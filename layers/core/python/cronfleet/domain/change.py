@@ -6,17 +6,21 @@ named up to now: it still runs, or a row says why not. A fire that is claimed ah
 well: whoever is first, the change or the worker that starts it, decides whether it ran; the other finds the row.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cronfleet.domain.attempt import paused_reason
-from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt
+from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
+from cronfleet.domain.catch_up import wanted
+from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt, soonest
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, Invalid
 from cronfleet.domain.holding import shadow_row, why_held
 from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import MAX_SKEW
-from cronfleet.domain.misfire import Misfire, split
+from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import (
@@ -25,6 +29,7 @@ from cronfleet.domain.schedule import (
     Definition,
     Hold,
     Pause,
+    Policies,
     Shadow,
     Spec,
     Status,
@@ -41,6 +46,9 @@ CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
 
 MAX_FIRES_PER_CHANGE: Final = 30
 """Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
+
+MAX_CAUGHT_UP_PER_CHANGE: Final = 10
+"""Fires whose turn has come to be caught up, and that a change of the trigger finds unclaimed, likewise."""
 
 _NOTHING_MISSED: Final = (
     "a schedule that was held has missed nothing: what it named was another system's to run. Leave it out, and use "
@@ -116,10 +124,11 @@ def waiting_for(timer: Timer, fire: Fire | None) -> Timer:
     if timer.status is Status.HELD:
         nominal_at = None if fire is None else fire.nominal_at
         return _stamped(replace(timer, nominal_at=nominal_at, due_at=nominal_at if timer.is_shadow else None))
-    if fire is None:
+    if fire is None and timer.backlog is None:
         completed = moved(timer.status, Change.COMPLETE)
         return replace(timer, status=completed, nominal_at=None, due_at=None, zone_data=None)
-    return _stamped(replace(timer, nominal_at=fire.nominal_at, due_at=fire.due_at))
+    nominal_at = None if fire is None else fire.nominal_at
+    return _stamped(replace(timer, nominal_at=nominal_at, due_at=soonest(fire, timer.backlog)))
 
 
 def _stamped(timer: Timer) -> Timer:
@@ -168,7 +177,9 @@ def edited(
     definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)
     after = replace(timer, **_fixed_by(spec), version=definition.version)
     if not retimes(before.spec, spec):
-        return written(replace(after, status=moved(timer.status, Change.EDIT)), change_id, now), definition, (), ()
+        after = _paced_anew(after, before.spec.policies, spec.policies)
+        after = replace(after, status=moved(timer.status, Change.EDIT))
+        return written(after, change_id, now), definition, (), ()
     after = new_epoch(replace(after, status=moved(timer.status, Change.RETIME), parked=None), now)
     fire = first_fire(after, now) if may_end else _required_fire(after, now)
     if after.status is Status.PAUSED:
@@ -180,6 +191,16 @@ def edited(
     return written(after, change_id, now), definition, rows + overtaken, run_timers
 
 
+def _paced_anew(timer: Timer, before: Policies, policies: Policies) -> Timer:
+    """An edit of the pace counts at once; which fires are caught up is decided and stays so."""
+    backlog = timer.backlog
+    if backlog is not None and policies.misfire.per_minute != before.misfire.per_minute:
+        backlog = backlog.paced(Cause.OUTAGE, policies.misfire.per_minute)
+    if backlog is not None and policies.after_pause.per_minute != before.after_pause.per_minute:
+        backlog = backlog.paced(Cause.PAUSE, policies.after_pause.per_minute)
+    return replace(timer, backlog=backlog)
+
+
 def new_epoch(timer: Timer, now: Instant) -> Timer:
     """`timer` in an epoch that begins at `now`, waiting for nothing yet."""
     return replace(
@@ -189,7 +210,8 @@ def new_epoch(timer: Timer, now: Instant) -> Timer:
         nominal_at=None,
         due_at=None,
         deferred=None,
-        fire_through=None,
+        backlog=None,
+        caught_up_from=None,
         zone_data=None,
     )
 
@@ -219,15 +241,15 @@ def written(timer: Timer, change_id: str, now: Instant) -> Timer:
 
 def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, ...], tuple[RunTimer, ...]]:
     if timer.status is not Status.ACTIVE:
-        return _held_back_row(timer, now), ()
-    if timer.nominal_at is None or timer.nominal_at > now:
+        return _held_back_rows(timer, now), ()
+    if timer.backlog is None and (timer.nominal_at is None or timer.nominal_at > now):
         return (), ()
-    claim = claim_schedule(timer, now, look_ahead=0)
+    claim = claim_schedule(timer, now, look_ahead=0, room=MAX_CAUGHT_UP_PER_CHANGE)
     rest = claim.following
     if len(claim.fires) > MAX_FIRES_PER_CHANGE or (rest is not None and rest.due_at <= now):
         raise _too_many_due(timer)
-    queued = list(claim.fires)
-    rows = list(_missed_row(claim, timer, now))
+    queued = [*claim.fires, *claim.caught_up]
+    rows = [*_missed_rows(claim, timer, now), *_not_caught_up_rows(claim, timer, now)]
     if rest is not None and rest.nominal_at <= now:
         if timer.deferred is not None:
             queued.append(Fire(rest.nominal_at, floor_second(now)))
@@ -272,15 +294,23 @@ def _overtaken_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]:
 
 
 def _is_claimed(timer: Timer, fire: Fire) -> bool:
-    return fire.nominal_at < timer.nominal_at if timer.nominal_at is not None else timer.status is Status.COMPLETED
+    if timer.nominal_at is not None:
+        return fire.nominal_at < timer.nominal_at
+    return timer.status is Status.COMPLETED or timer.backlog is not None
 
 
-def _missed_row(claim: ScheduleClaim, timer: Timer, now: Instant) -> tuple[Run, ...]:
-    if claim.skipped is None:
-        return ()
-    skipped = claim.skipped
-    key = claim.run_key(skipped.first_at)
-    return (range_row(key, skipped.last_at, timer.tier, RunStatus.MISSED, now, skipped.reason),)
+def _missed_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:
+    for skipped in claim.skipped:
+        key = claim.run_key(skipped.first_at)
+        yield range_row(key, skipped.last_at, timer.tier, RunStatus.MISSED, now, skipped.reason)
+
+
+def _not_caught_up_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:
+    """A row for each stretch that was still to be caught up when its trigger was replaced: no turn, no run."""
+    for stretch in stretches_of(claim.backlog):
+        reason = Reason(Code.SUPERSEDED, "the trigger changed before these fires were caught up", stretch.late.detail)
+        key = claim.run_key(stretch.first_at)
+        yield range_row(key, stretch.last_at, timer.tier, RunStatus.SKIPPED, now, reason)
 
 
 def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
@@ -303,7 +333,12 @@ def ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
 
 def _queued_row(timer: Timer, after: Timer, fire: Fire) -> Run:
     return Run(
-        _key(timer, fire.nominal_at), RunStatus.QUEUED, due_at=fire.due_at, tier=timer.tier, version=after.version
+        _key(timer, fire.nominal_at),
+        RunStatus.QUEUED,
+        due_at=fire.due_at,
+        tier=timer.tier,
+        version=after.version,
+        late=fire.late,
     )
 
 
@@ -316,30 +351,36 @@ def _key(timer: Timer, nominal_at: Instant) -> RunKey:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Nominals from `first_at` to `last_at`, both included, that were named up to now and not claimed."""
+    """Nominals from `first_at` to `last_at`, both included, that were named up to now and not claimed.
+
+    `late` says why, for those that were to be caught up already.
+    """
 
     first_at: Instant
     last_at: Instant
+    late: Late | None = None
 
 
-def _held_back(timer: Timer, now: Instant) -> _Held | None:
-    if timer.nominal_at is None or timer.nominal_at > now:
-        return None
-    return _Held(timer.nominal_at, _newest(timer, timer.nominal_at, now, 1)[-1])
+def _held_back(timer: Timer, now: Instant) -> list[_Held]:
+    """What waited to be caught up, and what has been named since, oldest first."""
+    held = [_Held(stretch.first_at, stretch.last_at, stretch.late) for stretch in stretches_of(timer.backlog)]
+    if timer.nominal_at is not None and timer.nominal_at <= now:
+        held.append(_Held(timer.nominal_at, _newest(timer, timer.nominal_at, now)))
+    return held
 
 
-def _newest(timer: Timer, first_at: Instant, now: Instant, limit: int) -> list[Instant]:
-    """The newest `limit` nominals from `first_at` up to `now`; at least one."""
+def _newest(timer: Timer, first_at: Instant, now: Instant) -> Instant:
+    """The newest nominal from `first_at` up to `now`."""
     try:
-        return latest_fires(timer.trigger, first_at - 1, timer.capped(now), limit) or [first_at]
+        found = latest_fires(timer.trigger, first_at - 1, timer.capped(now), 1)
     except UNCOMPUTABLE:
         # That is why schedules are parked; it must not keep them from being cancelled.
-        return [max(first_at, floor_second(now))]
+        return max(first_at, floor_second(now))
+    return found[0] if found else first_at
 
 
-def _held_back_row(timer: Timer, now: Instant) -> tuple[Run, ...]:
-    held = _held_back(timer, now)
-    return () if held is None else (_range(timer, held, now),)
+def _held_back_rows(timer: Timer, now: Instant) -> tuple[Run, ...]:
+    return tuple(_range(timer, held, now) for held in _held_back(timer, now))
 
 
 def _range(timer: Timer, held: _Held, now: Instant) -> Run:
@@ -372,11 +413,14 @@ def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer
 
 
 def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | None) -> tuple[Timer, tuple[Run, ...]]:
-    """On again from the first nominal after `now`; the newest that `catch_up` wants of those held back run first.
+    """On again from the first nominal after `now`; the newest that `catch_up` wants of those held back are caught up.
 
-    The rest becomes one range row of the old epoch. A schedule with nothing left to fire is completed. One that was
-    held has missed nothing: `Invalid` for whoever wants that caught up.
+    The rest becomes range rows of the old epoch. A schedule with nothing left to fire is completed. `catch_up` left
+    out, a pause is followed by what `after_pause` says, and any other state by nothing. One that was held has missed
+    nothing: `Invalid` for whoever wants that caught up.
     """
+    if catch_up is None and timer.status is Status.PAUSED:
+        catch_up = timer.after_pause
     now = onwards(timer, now)
     if timer.status is Status.HELD and catch_up is not None and catch_up.wanted:
         raise Invalid("missed", _NOTHING_MISSED)
@@ -384,18 +428,32 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
     after = new_epoch(after, now)
     held = _held_back(timer, now)
     overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
-    if held is None:
-        return written(waiting_for(after, first_fire(after, now)), change_id, now), overtaken
-    wanted = catch_up.wanted if catch_up else 0
-    newest = _newest(timer, held.first_at, now, wanted + 1)
-    dropped, kept = split(newest, wanted)
-    rows = (_range(timer, _Held(held.first_at, dropped[-1]), now),) if dropped else ()
-    if kept:
-        after = replace(after, fire_through=floor_second(now))
-        fire = first_fire(after, kept[0] - 1)
-    else:
-        fire = first_fire(after, now)
-    return written(waiting_for(after, fire), change_id, now), rows + overtaken
+    stretches, dropped = _kept(timer, held, catch_up, now)
+    rows = tuple(_range(timer, one, now) for one in dropped)
+    if stretches:
+        backlog = Backlog(stretches, floor_second(now))
+        after = replace(after, backlog=backlog, caught_up_from=backlog.next_at)
+    return written(waiting_for(after, first_fire(after, now)), change_id, now), rows + overtaken
+
+
+def _kept(
+    timer: Timer, held: Sequence[_Held], policy: Misfire | None, now: Instant
+) -> tuple[tuple[Stretch, ...], list[_Held]]:
+    """What `policy` wants of all that was held back, the newest first counted, and what it does not."""
+    left = 0 if policy is None else policy.wanted
+    stretches, dropped = list[Stretch](), list[_Held]()
+    for one in reversed(held):
+        if policy is None or left <= 0:
+            dropped.append(one)
+            continue
+        kept = wanted(timer.trigger, one.first_at, one.last_at, policy, now, left)
+        if kept.dropped_to is not None:
+            dropped.append(replace(one, last_at=kept.dropped_to))
+        if kept.kept_from is not None:
+            late = one.late or Late(Cause.PAUSE, one.first_at, one.last_at, now)
+            stretches.append(Stretch(kept.kept_from, one.last_at, late, policy.per_minute, policy.window_seconds))
+            left -= len(latest_fires(timer.trigger, kept.kept_from - 1, one.last_at, left))
+    return tuple(reversed(stretches)), dropped[::-1]
 
 
 def shadowed(
@@ -405,7 +463,7 @@ def shadowed(
     now = onwards(timer, now)
     hold = timer.hold or Hold(by, timer.updated_at)
     after = replace(timer, status=moved(timer.status, Change.SHADOW), hold=replace(hold, shadow=shadow), parked=None)
-    return written(waiting_for(after, first_fire(after, now)), change_id, now), _held_back_row(timer, now)
+    return written(waiting_for(after, first_fire(after, now)), change_id, now), _held_back_rows(timer, now)
 
 
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
@@ -413,7 +471,7 @@ def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tup
     now = onwards(timer, now)
     after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None, hold=None)
     overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
-    return written(new_epoch(after, now), change_id, now), _held_back_row(timer, now) + overtaken
+    return written(new_epoch(after, now), change_id, now), _held_back_rows(timer, now) + overtaken
 
 
 def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:

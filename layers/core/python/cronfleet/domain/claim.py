@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from cronfleet.domain.backlog import Backlog
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
@@ -77,6 +79,8 @@ class Fire:
 
     nominal_at: Instant
     due_at: Instant
+    late: Late | None = None
+    """Why it is caught up, for one that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,9 @@ class SkippedRange:
 class ScheduleClaim:
     """The claim of a schedule's due fires: one conditional write that advances its timer.
 
-    Conditioned on `rev`, `nominal_at` and `due_at` as they were read. `following` is what the timer waits for
-    next; `None` completes the schedule, unless it is held.
+    Conditioned on `rev`, `nominal_at`, `due_at` and the backlog's `next_at` as they were read. `following` is what the
+    timer waits for next, `backlog` what is still to be caught up besides; the schedule is completed when both are
+    `None`, unless it is held. Of missed time `caught_up` has the fires whose turn it is, `skipped` what does not run.
     """
 
     tenant: str
@@ -103,18 +108,26 @@ class ScheduleClaim:
     epoch: int
     version: int
     timeout_seconds: int
-    nominal_at: Instant
+    nominal_at: Instant | None
     due_at: Instant
     fires: tuple[Fire, ...]
-    skipped: SkippedRange | None
+    skipped: tuple[SkippedRange, ...]
     following: Fire | None
     zone_data: ZoneStamp | None = None
     """With which zone data `following` was worked out."""
+    backlog_at: Instant | None = None
+    caught_up: tuple[Fire, ...] = ()
+    backlog: Backlog | None = None
+
+    @property
+    def wakes_at(self) -> Instant | None:
+        """When the timer is to be claimed next; `None`: never again."""
+        return soonest(self.following, self.backlog)
 
     @property
     def is_shadow(self) -> bool:
         """Whether it notes what a held schedule would have fired: it fires nothing, and leaves the schedule held."""
-        return self.skipped is not None and self.skipped.reason.code is Code.SHADOW
+        return any(one.reason.code is Code.SHADOW for one in self.skipped)
 
     def run_key(self, nominal_at: Instant) -> RunKey:
         """The run that a fire of this claim becomes."""
@@ -122,7 +135,7 @@ class ScheduleClaim:
 
     def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:
         """One message per fire, first attempts all."""
-        for fire in self.fires:
+        for fire in (*self.fires, *self.caught_up):
             yield RunMessage(
                 self.run_key(fire.nominal_at),
                 self.tier,
@@ -132,7 +145,13 @@ class ScheduleClaim:
                 batch=batch_id,
                 version=self.version,
                 timeout_seconds=self.timeout_seconds,
+                late=fire.late,
             )
+
+
+def soonest(fire: Fire | None, backlog: Backlog | None) -> Instant | None:
+    """When whatever comes first of a regular fire and the backlog's next turn is due."""
+    return min((one.due_at for one in (fire, backlog) if one is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from typing import Final
 
 from cronfleet.domain import naming
 from cronfleet.domain.attempt import paused_reason
+from cronfleet.domain.backlog import Stretch
 from cronfleet.domain.claim import Fire
-from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
@@ -109,7 +110,7 @@ def _of_row(at: Instant, row: Run, others: tuple[Run, ...], facts: Facts) -> Exp
 def _ran(run: Run, _: Facts) -> Said:
     lag = _seconds(run.lag_ms or 0)
     text = f"ran: attempt {run.attempt}, under version {run.version}; started {lag} s after it was due"
-    return Code.RAN, text, {}
+    return Code.RAN, text if run.late is None else f"{run.late.reason.text}; {text}", {}
 
 
 def _running(run: Run, facts: Facts) -> Said:
@@ -172,6 +173,8 @@ def _row_detail(run: Run) -> dict[str, Value]:
         detail |= {"started_at": to_text(run.started_at), "lag_seconds": _seconds(run.lag_ms or 0)}
     if run.resent_at is not None:
         detail["resent_at"] = to_text(run.resent_at)
+    if run.late is not None:
+        detail |= _detail_of(run.late.reason)
     return detail
 
 
@@ -215,9 +218,11 @@ def _age(at: Instant, facts: Facts) -> int:
 
 def _is_waited_for(at: Instant, timer: Timer, span: Span | None) -> bool:
     """Whether the timer still waits for the fire at `at`, or for an earlier one."""
+    if timer.backlog is not None and timer.backlog.stretch_of(at) is not None:
+        return True
     if span is None or timer.nominal_at is None or at < timer.nominal_at:
         return False
-    return span.epoch == timer.epoch or (timer.fire_through is not None and at <= timer.fire_through)
+    return span.epoch == timer.epoch
 
 
 def _undecided(at: Instant, facts: Facts) -> Explanation:
@@ -268,6 +273,9 @@ def _resend_detail(claimed: Claimed | None) -> dict[str, Value]:
 
 def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     """A fire that an active timer waits for, or will once an earlier one is claimed."""
+    stretch = None if timer.backlog is None else timer.backlog.stretch_of(at)
+    if stretch is not None:
+        return _catching_up(at, timer, stretch)
     fire = _fire(at, timer)
     if at == timer.nominal_at and timer.deferred is not None:
         detail = _detail_of(timer.deferred) | {"due_at": to_text(fire.due_at)}
@@ -279,9 +287,18 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     return Explanation(at, Code.DUE, text, {"due_at": to_text(fire.due_at), "late_seconds": late})
 
 
+def _catching_up(at: Instant, timer: Timer, stretch: Stretch) -> Explanation:
+    """A missed fire that waits for its turn."""
+    turn_at = to_text(timer.backlog.due_at if timer.backlog else at)
+    text = f"{stretch.late.reason.text}; it waits for its turn: at most {stretch.per_minute} run a minute, "
+    text += f"oldest first, the next at {turn_at}"
+    detail = _detail_of(stretch.late.reason) | {"per_minute": stretch.per_minute, "next_turn_at": turn_at}
+    return Explanation(at, Code.CATCHING_UP, text, detail)
+
+
 def _fire(at: Instant, timer: Timer) -> Fire:
-    if at == timer.nominal_at and timer.due_at is not None:
-        return Fire(at, timer.due_at)
+    if at == timer.nominal_at:
+        return regular_fire(timer) or Fire(at, at)
     return first_fire(timer, at - 1) or Fire(at, at)
 
 

@@ -78,7 +78,8 @@ class Facts:
     deletion: AuditEntry | None = None
 
 
-_ROW: Final = "run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at"
+_MISSED: Final = "cause missed_from_at missed_until_at noticed_at"
+_ROW: Final = f"run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at {_MISSED}"
 _RANGE: Final = "from_nominal_at until_nominal_at"
 _ENDED: Final = f"{_ROW} attempts errors"
 _NEAR: Final = "version earlier_at later_at"
@@ -86,6 +87,7 @@ _CALENDAR: Final = "calendar calendar_version mode date day label rolled_to_at c
 
 DETAILS: Final[Mapping[Code, str]] = {
     Code.RAN: _ROW,
+    Code.CATCHING_UP: f"{_MISSED} per_minute next_turn_at",
     Code.RUNNING: f"{_ROW} lease_until_at",
     Code.RETRYING: f"{_ROW} retry_at attempts errors held_back resends resend_at",
     Code.QUEUED: _ROW,
@@ -93,11 +95,11 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.ATTEMPTS: _ENDED,
     Code.PERMANENT: _ENDED,
     Code.OVERLAP: f"{_ENDED} in_the_way",
-    Code.SUPERSEDED: f"{_ENDED} {_NEAR} named_by_version replaced_by_version replaced_at by why",
+    Code.SUPERSEDED: f"{_ENDED} {_RANGE} {_NEAR} named_by_version replaced_by_version replaced_at by why",
     Code.CANCELLED: f"{_ENDED} {_RANGE}",
     Code.TOO_OLD: _ENDED,
     Code.NO_DEFINITION: _ENDED,
-    Code.MISSED: f"{_ROW} {_RANGE} noticed_at",
+    Code.MISSED: f"{_ROW} {_RANGE}",
     Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
     Code.NOT_ON: f"{_ENDED} {_RANGE} status by held_at parked_code parked_at why",
     Code.SHADOW: f"{_ROW} {_RANGE} by shadow_at",

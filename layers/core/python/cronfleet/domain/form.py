@@ -5,7 +5,9 @@ The API answers with it, and the audit log keeps it. Every default is spelled ou
 
 from typing import Any
 
+from cronfleet.domain.backlog import Backlog
 from cronfleet.domain.claim import Fire
+from cronfleet.domain.dispatch_plan import regular_fire
 from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.misfire import Misfire
@@ -89,7 +91,8 @@ def schedule_form(timer: Timer, definition: Definition) -> Form:
         "status": timer.status.value,
         "version": timer.version,
         "next_fire_at": _text(timer.nominal_at) if fires else None,
-        "next_due_at": _text(timer.due_at) if fires else None,
+        "next_due_at": _next_due_at(timer) if fires else None,
+        "catching_up": _backlog_form(timer.backlog) if fires else None,
         "paused": _pause_form(timer),
         "hold": _hold_form(timer),
         "parked": reason_form(timer.parked),
@@ -97,6 +100,28 @@ def schedule_form(timer: Timer, definition: Definition) -> Form:
         "created_at": to_text(timer.created_at),
         "updated_at": to_text(timer.updated_at),
     }
+
+
+def _next_due_at(timer: Timer) -> str | None:
+    fire = regular_fire(timer)
+    return None if fire is None else to_text(fire.due_at)
+
+
+def _backlog_form(backlog: Backlog | None) -> Form | None:
+    """What is still to be caught up, and when the next turn comes."""
+    if backlog is None:
+        return None
+    stretches = [
+        {
+            "from_nominal_at": to_text(one.first_at),
+            "until_nominal_at": to_text(one.last_at),
+            "per_minute": one.per_minute,
+            "window_seconds": one.window_seconds,
+            "caught_up": reason_form(one.late.reason),
+        }
+        for one in backlog.stretches
+    ]
+    return {"next_turn_at": to_text(backlog.due_at), "stretches": stretches}
 
 
 def _pause_form(timer: Timer) -> Form | None:
@@ -144,6 +169,7 @@ def run_form(run: Run) -> Form:
         "retry_at": _text(run.retry_at),
         "resent_at": _text(run.resent_at),
         "reason": reason_form(run.reason),
+        "caught_up": None if run.late is None else reason_form(run.late.reason),
         "attempts": [_attempt_form(attempt) for attempt in run.attempts],
     }
 

@@ -5,11 +5,13 @@ that it is not among those that the pause held back; its row says `skipped`, `pa
 wants the fire, it gets a run of its own, with a cause of its own, for the same nominal time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from cronfleet.domain.backlog import stretches_of
 from cronfleet.domain.claim import RunTimer, first_attempt
-from cronfleet.domain.instant import floor_second
+from cronfleet.domain.instant import EARLIEST, MINUTE, SECOND, Instant, floor_second
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import MANUAL_CAUSE, Run, RunKey, RunStatus
@@ -20,23 +22,28 @@ from cronfleet.domain.trigger import latest_fires
 def revived(
     before: Timer, after: Timer, history: Iterable[Run], catch_up: Misfire, *, limit: int
 ) -> list[tuple[Run, RunTimer]]:
-    """The runs, with their timers, of what `catch_up` still wants after what `after` fires by itself; at most `limit`.
+    """The runs, with their timers, of what `catch_up` still wants after what `after` catches up; at most `limit`.
 
-    `history` holds the schedule's rows, newest first. A resume begins an epoch, so what the workers of the epoch of
-    `before` refused as paused was refused for the pause that ends now.
+    They come one after another at its pace, newest first, beside the backlog's. `history` holds the schedule's rows,
+    newest first. A resume begins an epoch, so what the workers of the epoch of `before` refused as paused was refused
+    for the pause that ends now.
     """
     wanted = min(limit, catch_up.wanted - _caught_up(after, catch_up.wanted))
-    refused = (row for row in history if row.key.epoch == before.epoch and _is_refused(row))
-    due_at = floor_second(after.updated_at)
-    runs = [_again(row, after, due_at) for row in islice(refused, max(0, wanted))]
-    return [(run, first_attempt(run.key, after, due_at)) for run in runs]
+    window = catch_up.window_seconds
+    oldest = EARLIEST if window is None else after.updated_at - window * SECOND
+    refused = (
+        row for row in history if row.key.epoch == before.epoch and row.key.nominal_at >= oldest and _is_refused(row)
+    )
+    chosen = list(islice(refused, max(0, wanted)))
+    turns = [floor_second(after.updated_at + place * -(-MINUTE // catch_up.per_minute)) for place in range(len(chosen))]
+    runs = [_again(row, after, due_at, chosen) for row, due_at in zip(chosen, turns, strict=True)]
+    return [(run, first_attempt(run.key, after, run.due_at)) for run in runs]
 
 
 def _caught_up(after: Timer, wanted: int) -> int:
-    """How many of the fires held back the resumed timer fires by itself."""
-    if after.fire_through is None or after.nominal_at is None:
-        return 0
-    return len(latest_fires(after.trigger, after.nominal_at - 1, after.fire_through, wanted))
+    """How many of the fires held back the resumed timer catches up by itself."""
+    stretches = stretches_of(after.backlog)
+    return sum(len(latest_fires(after.trigger, one.first_at - 1, one.last_at, wanted)) for one in stretches)
 
 
 def _is_refused(row: Run) -> bool:
@@ -48,7 +55,9 @@ def _is_refused(row: Run) -> bool:
     )
 
 
-def _again(row: Run, after: Timer, due_at: int) -> Run:
+def _again(row: Run, after: Timer, due_at: Instant, chosen: Sequence[Run]) -> Run:
     cause = f"{MANUAL_CAUSE}-{after.change_id}"
     key = RunKey(after.tenant, after.schedule_id, after.epoch, row.key.nominal_at, cause)
-    return Run(key, RunStatus.QUEUED, due_at=due_at, tier=after.tier, version=after.version)
+    nominals = [one.key.nominal_at for one in chosen]
+    late = Late(Cause.PAUSE, min(nominals), max(nominals), after.updated_at)
+    return Run(key, RunStatus.QUEUED, due_at=due_at, tier=after.tier, version=after.version, late=late)

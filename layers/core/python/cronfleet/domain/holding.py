@@ -58,7 +58,7 @@ def shadow_claim(timer: Timer, now: Instant) -> ScheduleClaim:
         timer.nominal_at,
         timer.due_at,
         fires=(),
-        skipped=SkippedRange(timer.nominal_at, last_at, shadow_reason(timer)),
+        skipped=(SkippedRange(timer.nominal_at, last_at, shadow_reason(timer)),),
         following=following,
         zone_data=stamp(timer.trigger, following.nominal_at) if following else None,
     )

@@ -95,5 +95,6 @@ def as_defined(timer: Timer, span: Span, definition: Definition) -> Timer:
         end_at=spec.end_at,
         version=definition.version,
         epoch=span.epoch,
-        fire_through=None,
+        backlog=None,
+        caught_up_from=None,
     )

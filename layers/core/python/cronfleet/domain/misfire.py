@@ -4,12 +4,11 @@ The same values say it for two occasions: after an outage of the scheduler (`pol
 (`policies.after_pause`, or what a resume asks for).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from cronfleet.domain.instant import MINUTE, SECOND, Instant
+from cronfleet.domain.instant import SECOND, Instant
 
 MAX_CATCH_UP: Final = 1_000
 """Fires of one stretch of missed time that still run, at most."""
@@ -55,17 +54,6 @@ class Misfire:
         grace = self.grace_seconds if self.window_seconds is None else min(self.grace_seconds, self.window_seconds)
         return now - grace * SECOND - 1
 
-    @property
-    def turn(self) -> int:
-        """Milliseconds from one caught-up fire to the next."""
-        return MINUTE // self.per_minute
-
 
 NONE_AFTER_PAUSE: Final = Misfire(MisfirePolicy.SKIP)
 """What is caught up after a pause unless someone says otherwise: nothing."""
-
-
-def split(missed: Sequence[Instant], wanted: int) -> tuple[Sequence[Instant], Sequence[Instant]]:
-    """`missed` (oldest first) as (dropped, kept): the newest `wanted` are kept."""
-    cut = max(0, len(missed) - wanted)
-    return missed[:cut], missed[cut:]

@@ -15,7 +15,9 @@ class Code(StrEnum):
     """A reason's type; its sentence and details say the rest."""
 
     MISSED = "missed"
-    """Nothing fired in time (an outage of the scheduler) and the misfire policy wants no catch-up."""
+    """Nothing fired in time (an outage of the scheduler), and the policy does not want it caught up."""
+    CAUGHT_UP = "caught_up"
+    """Why a run is late: it was missed, and the policy wanted it all the same."""
     PAUSED = "paused"
     """The schedule was paused, or became so between claim and start."""
     OVERLAP = "overlap"
@@ -50,6 +52,8 @@ class Code(StrEnum):
     """The message names an attempt that the run is not waiting for."""
 
     # What only an explanation says.
+    CATCHING_UP = "catching_up"
+    """It was missed, is wanted all the same, and waits for its turn."""
     RAN = "ran"
     """It ran."""
     RUNNING = "running"

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, Instant, from_compact, to_compact
+from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.tenant import ID_PATTERN
 
@@ -199,6 +200,8 @@ class Run:
     """True for a manual run whose caller overrode the payload (with `payload`, which may be null)."""
     resent_at: Instant | None = None
     """When the sweeper sent the message that started it, the first one having been lost or late."""
+    late: Late | None = None
+    """Of a run that was caught up: why it is late."""
 
     @property
     def last_nominal_at(self) -> Instant:
@@ -244,6 +247,7 @@ class RunMessage:
     timeout_seconds: int
     resent_at: Instant | None = None
     """When the sweeper sent it again; `None` for the dispatcher's own."""
+    late: Late | None = None
 
 
 def range_row(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from cronfleet.domain.backlog import Backlog
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire
@@ -190,9 +191,9 @@ class Timer:
     `version` is the definition's number. `epoch` rises when old fires must no longer count; `epoch_starts` says
     since when, for the latest epochs (newest last), and `born_epoch` is the first of this life of the id.
     `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
-    to be claimed (after jitter or deferral; while paused, when to resume; while held, when to note it in shadow); both
-    `None` when nothing waits.
-    Fires at or before `fire_through` are wanted however late: a resume asked for them, or new zone data put them there.
+    to be claimed (after jitter or deferral, or because the `backlog` has its turn; while paused, when to resume; while
+    held, when to note it in shadow). Both are `None` when nothing waits; with a backlog alone, `nominal_at` is.
+    `caught_up_from` is the first nominal before this epoch that is caught up in it.
     `zone_data` says with which zone data `nominal_at` was worked out; `None` where no zone plays a part.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
     """
@@ -220,7 +221,8 @@ class Timer:
     hold: Hold | None = None
     parked: Reason | None = None
     deferred: Reason | None = None
-    fire_through: Instant | None = None
+    backlog: Backlog | None = None
+    caught_up_from: Instant | None = None
     after_pause: Misfire = NONE_AFTER_PAUSE
     zone_data: ZoneStamp | None = None
     claim_batch: str | None = None

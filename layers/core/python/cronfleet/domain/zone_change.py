@@ -6,16 +6,19 @@ again where the old data had it come too early. A wildcard job takes real minute
 first that it names.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cronfleet.domain import naming, zones
+from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
 from cronfleet.domain.change import ended_row, new_epoch, onwards, waiting_for, written
 from cronfleet.domain.claim import Fire, ScheduleClaim
-from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, floor_second, to_text
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import Run
+from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import OneShotTrigger, Trigger, retold
 from cronfleet.domain.zone_check import names_otherwise
@@ -50,11 +53,15 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     if at == timer.nominal_at:
         return Moved(_stays(timer, now, change_id), (), _reason(timer, timer))
     after = new_epoch(after, now)
-    if at is not None and at <= now:
-        after = replace(after, fire_through=_fire_through(timer, now))
-    after = waiting_for(after, None if at is None else first_fire(after, at - 1))
+    if at is not None and at <= now and _is_in_time(timer, now):
+        after = _caught_up(after, at, now)
+        after = waiting_for(after, first_fire(after, at))
+    else:
+        after = waiting_for(after, None if at is None else first_fire(after, at - 1))
     reason = _reason(timer, after)
-    return Moved(written(after, change_id, now), _rows(timer, now, reason), reason)
+    return Moved(
+        written(after, change_id, now), (*_rows(timer, now, reason), *_backlog_rows(timer, now, reason)), reason
+    )
 
 
 def _stays(timer: Timer, now: Instant, change_id: str) -> Timer:
@@ -86,7 +93,7 @@ def _last_nominal(last: ScheduleClaim | None) -> Instant:
     if last is None:
         return EARLIEST
     fired = last.fires[-1].nominal_at if last.fires else EARLIEST
-    return max(fired, last.skipped.last_at if last.skipped else EARLIEST)
+    return max([fired, *(skipped.last_at for skipped in last.skipped)])
 
 
 def _pending(timer: Timer, trigger: Trigger, last_at: Instant | None, now: Instant) -> Instant | None:
@@ -116,12 +123,24 @@ def _same_local_time(timer: Timer, trigger: Trigger) -> Instant | None:
     return None if second is None else trigger.next_after(second * SECOND - 1)
 
 
-def _fire_through(timer: Timer, now: Instant) -> Instant | None:
-    """What moved into the past is wanted however late, unless it was late already by the misfire policy."""
-    waited = timer.due_at if timer.due_at is not None else now
-    if waited > timer.misfire.missed_through(now):
-        return floor_second(now)
-    return timer.fire_through
+def _is_in_time(timer: Timer, now: Instant) -> bool:
+    """Whether what moved into the past is wanted however late: it is, unless it was late already before it moved."""
+    waited = regular_fire(timer)
+    return waited is None or waited.due_at > timer.misfire.missed_through(now)
+
+
+def _caught_up(after: Timer, at: Instant, now: Instant) -> Timer:
+    """`after` with the fire at `at`, which has come already by the new data, due at once."""
+    stretch = Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute)
+    return replace(after, backlog=Backlog((stretch,), floor_second(now)), caught_up_from=at)
+
+
+def _backlog_rows(timer: Timer, now: Instant, reason: str) -> Iterator[Run]:
+    """A row for each stretch that was still to be caught up: the new data may name other times in it."""
+    for stretch in stretches_of(timer.backlog):
+        key = RunKey(timer.tenant, timer.schedule_id, timer.epoch, stretch.first_at)
+        why = Reason(Code.SUPERSEDED, f"{reason}; these fires were still to be caught up", stretch.late.detail)
+        yield range_row(key, stretch.last_at, timer.tier, RunStatus.SKIPPED, now, why)
 
 
 def _rows(timer: Timer, now: Instant, reason: str) -> tuple[Run, ...]:

@@ -5,7 +5,6 @@ only then claimed; so whoever takes the shard after a crash finds the one open b
 the same batch id, and knows for each whether it was won.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +22,7 @@ from cronfleet.domain.claim import (
     ScheduleClaim,
     Unreadable,
 )
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, plan
+from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, Tally, plan
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import Instant
@@ -71,6 +70,7 @@ class TickReport:
     claims_won: int = 0
     claims_lost: int = 0
     fires: int = 0
+    caught_up: int = 0
     skips: int = 0
     deferrals: int = 0
     resumes: int = 0
@@ -154,11 +154,11 @@ class Dispatcher:
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
-        used: Counter[str] = Counter()
+        tally = Tally(self._tenant_limit)
         cursor: str | None = None
         for _ in range(MAX_PAGES_PER_TICK):
             page = ask(partial(self._store.due, lease.shard, now + LOOK_AHEAD, cursor, MAX_BATCH_ENTRIES))
-            made = plan(page.items, now, used, self._tenant_limit)
+            made = plan(page.items, now, tally)
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
             self._defer_all(made.deferrals, report)
@@ -205,6 +205,7 @@ class Dispatcher:
         report.claims_won += len(outcomes) - len(losers)
         report.claims_lost += len(losers)
         report.fires += len(messages)
+        report.caught_up += sum(message.late is not None for message in messages)
         return _Closed(batch.batch_id, losers)
 
     def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
@@ -238,14 +239,14 @@ class Dispatcher:
 
     def _write_skips(self, batch: Batch, losers: frozenset[int], report: TickReport) -> None:
         for position, claim in enumerate(batch.claims):
-            if position in losers or not isinstance(claim, ScheduleClaim) or claim.skipped is None:
+            if position in losers or not isinstance(claim, ScheduleClaim):
                 continue
-            skipped = claim.skipped
-            row = skipped_row(claim, skipped, batch.claimed_at)
-            # A row that is there already was written by a predecessor's hand for the same claim.
-            ask(partial(self._store.insert_run, row))
-            report.skips += 1
-            self._telemetry.event("fires_skipped", run_id=row.key.run_id, reason=skipped.reason.text)
+            for skipped in claim.skipped:
+                row = skipped_row(claim, skipped, batch.claimed_at)
+                # A row that is there already was written by a predecessor's hand for the same claim.
+                ask(partial(self._store.insert_run, row))
+                report.skips += 1
+                self._telemetry.event("fires_skipped", run_id=row.key.run_id, reason=skipped.reason.text)
 
     def _defer_all(self, deferrals: Sequence[Deferral], report: TickReport) -> None:
         for deferral in deferrals:
@@ -280,7 +281,8 @@ class Dispatcher:
     def _resume(self, seen: Timer, now: Instant) -> bool:
         """End a pause whose time has come, as of that time, unless the base item says otherwise by now.
 
-        What is named between the pause's end and this tick is on again: late by the tick, or the misfire policy's.
+        What it held back is caught up as the schedule's own policy for pauses says. What is named between the pause's
+        end and this tick is on again: late by the tick, or the misfire policy's.
         """
         timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
         if timer is None or timer.status is not Status.PAUSED or timer.rev != seen.rev:
@@ -337,7 +339,18 @@ class Dispatcher:
         return True
 
     def _publish(self, report: TickReport) -> None:
-        for name in ("claims_won", "claims_lost", "fires", "skips", "deferrals", "resumes", "parks", "retimes"):
+        counted = (
+            "claims_won",
+            "claims_lost",
+            "fires",
+            "caught_up",
+            "skips",
+            "deferrals",
+            "resumes",
+            "parks",
+            "retimes",
+        )
+        for name in counted:
             value = getattr(report, name)
             if value:
                 self._telemetry.count(name, value, shard=str(report.shard))

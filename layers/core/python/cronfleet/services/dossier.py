@@ -240,9 +240,10 @@ class Dossier:
         if batch_id != self.timer.claim_batch:
             return None
         for claim in batch.claims:
-            if isinstance(claim, ScheduleClaim) and claim.skipped is not None:
-                skipped = claim.skipped
-                if self._is_mine(claim.run_key(at), at) and skipped.first_at <= at <= skipped.last_at:
+            if not isinstance(claim, ScheduleClaim) or not self._is_mine(claim.run_key(at), at):
+                continue
+            for skipped in claim.skipped:
+                if skipped.first_at <= at <= skipped.last_at:
                     return Claimed(batch_id, batch.claimed_at, skipped.reason)
         return None
 

@@ -28,7 +28,7 @@ from cronfleet.services.true_clock import refuse_wrong_clock
 MAX_STRETCHES: Final = 20
 """Stretches of the ledger read for one page; then it is handed out, maybe short, with a cursor."""
 
-LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW})
+LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW, Code.CATCHING_UP})
 """What holds for every later fire too while it lasts: one entry stands for all of them."""
 
 ALIKE: Final = frozenset({Code.FORGOTTEN})
@@ -146,6 +146,9 @@ class _Reading:
 
     def _lasts_until(self, entry: Explanation) -> Instant:
         timer = self.dossier.timer
+        stretch = None if timer.backlog is None else timer.backlog.stretch_of(entry.at)
+        if stretch is not None:
+            return min(self.to_at, stretch.last_at)
         if entry.code is Code.PAUSED and timer.due_at is not None:
             return min(self.to_at, max(timer.due_at, self.dossier.now))
         return self.to_at

@@ -201,11 +201,14 @@ def _may_be_claimed(timer: Timer, key: RunKey, now: Instant) -> bool:
     """Whether `timer` has moved past the nominal of `key`, lately enough for its message to be under way."""
     if not key.is_scheduled or key.epoch != timer.epoch or now - key.nominal_at > MESSAGE_MAX_AGE:
         return False
-    if timer.nominal_at is None and timer.status is not Status.COMPLETED:
+    if timer.backlog is not None and timer.backlog.stretch_of(key.nominal_at) is not None:
+        return False
+    if timer.nominal_at is None and timer.backlog is None and timer.status is not Status.COMPLETED:
         return False
     if timer.nominal_at is not None and key.nominal_at >= timer.nominal_at:
         return False
-    return timer.fire_through is not None or key.nominal_at > _began_at(timer)
+    caught_up = timer.caught_up_from is not None and key.nominal_at >= timer.caught_up_from
+    return caught_up or key.nominal_at > _began_at(timer)
 
 
 def _began_at(timer: Timer) -> Instant:

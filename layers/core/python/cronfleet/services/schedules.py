@@ -292,13 +292,17 @@ class Schedules:
         conditions: Conditions = NO_CONDITIONS,
         once: Once | None = None,
     ) -> Answer:
-        """On again from the next regular time; `missed` says which of the fires held back are still wanted."""
+        """On again from the next regular time; `missed` says which of the fires held back are still wanted.
+
+        Left out, it is what the schedule's own policy for pauses says.
+        """
 
         def decide(now: Instant) -> Draft:
             found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             timer, rows = resumed(found.timer, now=now, change_id=self._ids.unique(), catch_up=missed)
-            more: list[Write] = [*map(InsertRun, rows), *self._revived(found.timer, timer, missed)]
+            catch_up = found.timer.after_pause if missed is None else missed
+            more: list[Write] = [*map(InsertRun, rows), *self._revived(found.timer, timer, catch_up)]
             return self._draft(caller, found, _Found(timer, found.definition), Change.RESUME, reason, more)
 
         return self._changing.change(caller, once, decide)
@@ -327,9 +331,9 @@ class Schedules:
 
         return self._changing.change(caller, once, decide)
 
-    def _revived(self, before: Timer, after: Timer, missed: Misfire | None) -> Iterator[Write]:
+    def _revived(self, before: Timer, after: Timer, missed: Misfire) -> Iterator[Write]:
         """What runs again of the fires that were claimed when the pause came."""
-        if missed is None or not missed.wanted:
+        if before.status is not Status.PAUSED or not missed.wanted:
             return
         place = (before.tenant, before.schedule_id)
         page = answer_of(lambda: self._store.list_runs(*place, cursor=None, limit=REFUSED_ROWS))

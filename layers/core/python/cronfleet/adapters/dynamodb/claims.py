@@ -1,5 +1,6 @@
 """Claims, one by one: each a conditional update of a base item that says afterwards which batch has it."""
 
+from functools import lru_cache
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -7,30 +8,25 @@ from botocore.exceptions import ClientError
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, ConditionFailed, Item
+from cronfleet.adapters.dynamodb.items.backlogs import backlog_json
 from cronfleet.adapters.dynamodb.items.timers import expiry_of_retired
+from cronfleet.adapters.dynamodb.records import JsonAttribute
+from cronfleet.adapters.dynamodb.transactions import place_condition
 from cronfleet.domain.claim import BatchId, Claim, ClaimOutcome, RunClaim, ScheduleClaim
 from cronfleet.domain.schedule import Status
 from cronfleet.ports.job_store import NoAnswer
 
-_AS_READ: Final = "#rev = :rev AND #nominal_at = :nominal_at AND #due_at = :due_at"
-_ADVANCE: Final = Expression(
-    _AS_READ,
-    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at REMOVE #deferred",
-)
-_ADVANCE_IN_ZONE: Final = Expression(
-    _AS_READ,
-    "SET #claim_batch = :batch, #nominal_at = :next_nominal_at, #due_at = :next_due_at, #tz = :tz REMOVE #deferred",
-)
-_COMPLETE: Final = Expression(
-    _AS_READ,
-    "SET #claim_batch = :batch, #status = :completed REMOVE #nominal_at, #due_at, #due_shard, #deferred, #tz",
-)
-_EXHAUST: Final = Expression(_AS_READ, "SET #claim_batch = :batch REMOVE #nominal_at, #due_at, #due_shard, #tz")
-"""A held schedule that has noted its last fire stays held: nobody has turned it on."""
+_JSON: Final = JsonAttribute()
 _RETIRE: Final = Expression(
     "attribute_exists(#pk) AND #due_at = :due_at AND attribute_not_exists(#claim_batch)",
     "SET #claim_batch = :batch, #expires_at = :expires_at REMOVE #due_shard",
 )
+
+
+@lru_cache(maxsize=64)
+def _expression(condition: str, change: str) -> Expression:
+    # There are a few forms of claims, and each names its attributes by a search through its text.
+    return Expression(condition, change)
 
 
 def claim_one(database: Database, batch_id: BatchId, claim: Claim) -> ClaimOutcome:
@@ -58,25 +54,32 @@ def _claimed_by(item: Item | None) -> str | None:
 
 
 def _claim_schedule(database: Database, batch: str, claim: ScheduleClaim) -> None:
-    values = {
-        ":batch": text(batch),
-        ":rev": number(claim.rev),
-        ":nominal_at": number(claim.nominal_at),
-        ":due_at": number(claim.due_at),
-    }
-    following = claim.following
-    if following is None and claim.is_shadow:
-        expression = _EXHAUST
-    elif following is None:
-        expression = _COMPLETE
-        values[":completed"] = text(Status.COMPLETED.value)
+    as_read, values = place_condition(claim.rev, claim.nominal_at, claim.backlog_at)
+    condition = f"{as_read} AND #due_at = :due_at"
+    named: dict[str, Item | None] = {"claim_batch": text(batch), "deferred": None}
+    if claim.following is not None:
+        named["nominal_at"] = number(claim.following.nominal_at)
+    elif claim.nominal_at is not None:
+        named["nominal_at"] = None
+    if claim.wakes_at is None:
+        named |= {"due_at": None, "due_shard": None, "tz": None}
+        if not claim.is_shadow:  # A held schedule that has noted its last fire stays held: nobody has turned it on.
+            named["status"] = text(Status.COMPLETED.value)
     else:
-        expression = _ADVANCE if claim.zone_data is None else _ADVANCE_IN_ZONE
-        if claim.zone_data is not None:
-            values[":tz"] = text(str(claim.zone_data))
-        values[":next_nominal_at"] = number(following.nominal_at)
-        values[":next_due_at"] = number(following.due_at)
-    database.update(schema.SCHEDULES, keys.schedule(claim.tenant, claim.schedule_id), keys.TIMER, expression, values)
+        named["due_at"] = number(claim.wakes_at)
+    if claim.backlog is not None:
+        named["backlog"] = text(_JSON.serialize(backlog_json(claim.backlog)))
+        named["backlog_at"] = number(claim.backlog.next_at)
+    elif claim.backlog_at is not None:
+        named |= {"backlog": None, "backlog_at": None}
+    if claim.zone_data is not None:
+        named["tz"] = text(str(claim.zone_data))
+    sets = {name: value for name, value in named.items() if value is not None}
+    change = f"SET {', '.join(f'#{name} = :next_{name}' for name in sets)} "
+    change += f"REMOVE {', '.join(f'#{name}' for name in named if name not in sets)}"
+    values = {**values, ":due_at": number(claim.due_at), **{f":next_{name}": value for name, value in sets.items()}}
+    place = keys.schedule(claim.tenant, claim.schedule_id), keys.TIMER
+    database.update(schema.SCHEDULES, *place, _expression(condition, change), values)
 
 
 def _claim_run(database: Database, batch: str, claim: RunClaim) -> None:

@@ -60,7 +60,8 @@ DUE_PROJECTION: Final = (
     "timeout_seconds",
     "start_at",
     "end_at",
-    "fire_through",
+    "backlog",
+    "backlog_at",
     "tz",
     "hold",
 )

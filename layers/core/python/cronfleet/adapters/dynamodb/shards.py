@@ -131,7 +131,7 @@ class DynamoShards:
         return claim_one(self._database, batch_id, claim)
 
     def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
-        condition, values = timer_condition(timer.rev, timer.nominal_at)
+        condition, values = timer_condition(timer)
         change = {
             ":due_at": number(due_at),
             ":reason": text(_JSON.serialize(reason_json(reason))),

@@ -20,7 +20,9 @@ from cronfleet.adapters.dynamodb.items.retimings import (
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
+from cronfleet.domain.backlog import first_of
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CheckCalendar,
@@ -64,10 +66,10 @@ _TOKEN_BYTES: Final = 16
 SAME_FIRE: Final = "#rev = :rev AND #nominal_at = :nominal_at"
 """The condition of every write to a timer but a claim …"""
 SAME_REST: Final = "#rev = :rev AND attribute_not_exists(#nominal_at)"
-"""… and its form for a timer that waited for nothing when it was read."""
+"""… and its form for a timer that waited for no regular fire when it was read."""
+SAME_BACKLOG: Final = "#backlog_at = :backlog_at"
+"""What is asked besides of a timer that has something to catch up: claims move that on as well."""
 
-_SAME_FIRE: Final = Expression(SAME_FIRE)
-_SAME_REST: Final = Expression(SAME_REST)
 SAME_REV: Final = Expression("#rev = :rev")
 # A retired timer makes room: an attempt that was put off comes again under its number.
 _NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
@@ -98,11 +100,22 @@ def token_of(actions: Sequence[Mapping[str, Any]]) -> str:
     return hashlib.blake2b(content, digest_size=_TOKEN_BYTES).hexdigest()
 
 
-def timer_condition(rev: int, nominal_at: Instant | None) -> tuple[str, Item]:
-    """The condition of every write to a timer but a claim, with its values."""
-    if nominal_at is None:
-        return SAME_REST, {":rev": number(rev)}
-    return SAME_FIRE, {":rev": number(rev), ":nominal_at": number(nominal_at)}
+def timer_condition(timer: Timer) -> tuple[str, Item]:
+    """The condition of every write to a timer but a claim, with its values: it is as it was read."""
+    return place_condition(timer.rev, timer.nominal_at, first_of(timer.backlog))
+
+
+def place_condition(rev: int, nominal_at: Instant | None, backlog_at: Instant | None) -> tuple[str, Item]:
+    """The condition that a timer stands where it stood, with its values.
+
+    One without a backlog needs no more: what begins one moves `nominal_at`, or raises `rev`.
+    """
+    condition, values = SAME_REST, {":rev": number(rev)}
+    if nominal_at is not None:
+        condition, values = SAME_FIRE, values | {":nominal_at": number(nominal_at)}
+    if backlog_at is not None:
+        condition, values = f"{condition} AND {SAME_BACKLOG}", values | {":backlog_at": number(backlog_at)}
+    return condition, values
 
 
 def _action(database: Database, write: Write, now: Instant) -> dict[str, Any]:
@@ -123,9 +136,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
         case CreateTimer(timer):
             return schema.SCHEDULES, timer_item(timer), ABSENT, None
         case UpdateTimer(timer, before):
-            _, values = timer_condition(before.rev, before.nominal_at)
-            expression = _SAME_REST if before.nominal_at is None else _SAME_FIRE
-            return schema.SCHEDULES, timer_item(timer), expression, values
+            condition, values = timer_condition(before)
+            return schema.SCHEDULES, timer_item(timer), Expression(condition), values
         case InsertDefinition(definition):
             return schema.SCHEDULES, definition_item(definition), ABSENT, None
         case InsertRun(run):

@@ -9,6 +9,7 @@ from cronfleet.adapters.memory.calendars import find
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
 from cronfleet.adapters.memory.transactions import same_fire
+from cronfleet.domain.backlog import first_of
 from cronfleet.domain.books import Books
 from cronfleet.domain.claim import (
     Batch,
@@ -98,7 +99,8 @@ class MemoryShards:
         timer = self.state.timers.get((claim.tenant, claim.schedule_id))
         if timer is None:
             return ClaimOutcome.LOST
-        if (timer.rev, timer.nominal_at, timer.due_at) != (claim.rev, claim.nominal_at, claim.due_at):
+        stored = (timer.rev, timer.nominal_at, timer.due_at, first_of(timer.backlog))
+        if stored != (claim.rev, claim.nominal_at, claim.due_at, claim.backlog_at):
             return ClaimOutcome.WON if timer.claim_batch == batch else ClaimOutcome.LOST
         put_timer(self.state, _advanced(timer, claim, batch))
         return ClaimOutcome.WON
@@ -151,10 +153,14 @@ class MemoryShards:
 
 
 def _advanced(timer: Timer, claim: ScheduleClaim, batch: str) -> Timer:
-    following = claim.following
-    if following is None:
-        status = timer.status if claim.is_shadow else Status.COMPLETED
-        completed = replace(timer, status=status, nominal_at=None, due_at=None)
-        return replace(completed, claim_batch=batch, deferred=None, zone_data=None)
-    advanced = replace(timer, nominal_at=following.nominal_at, due_at=following.due_at, claim_batch=batch)
-    return replace(advanced, deferred=None, zone_data=claim.zone_data or timer.zone_data)
+    following, due_at = claim.following, claim.wakes_at
+    return replace(
+        timer,
+        status=timer.status if due_at is not None or claim.is_shadow else Status.COMPLETED,
+        nominal_at=None if following is None else following.nominal_at,
+        due_at=due_at,
+        backlog=claim.backlog,
+        claim_batch=batch,
+        deferred=None,
+        zone_data=None if due_at is None else claim.zone_data or timer.zone_data,
+    )

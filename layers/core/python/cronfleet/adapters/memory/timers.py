@@ -56,4 +56,4 @@ def damage(state: State, timer: Timer, why: str) -> Unreadable:
 def _projected(timer: Timer) -> Timer:
     """What an index entry holds: enough for a claim. Who claimed, changed or paused it only the base item says."""
     bare = replace(timer, claim_batch=None, change_id="", epoch_starts=(), born_epoch=0, created_at=0, updated_at=0)
-    return replace(bare, pause=None, parked=None, deferred=None)
+    return replace(bare, pause=None, parked=None, deferred=None, caught_up_from=None)

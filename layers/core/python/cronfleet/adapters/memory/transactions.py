@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from cronfleet.adapters.memory.calendars import bare_definition
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
+from cronfleet.domain.backlog import first_of
 from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import Instant
@@ -56,7 +57,11 @@ def put_run(state: State, run: Run) -> None:
 
 def same_fire(stored: Timer | None, before: Timer) -> bool:
     """The condition of every write to a timer but a claim."""
-    return stored is not None and (stored.rev, stored.nominal_at) == (before.rev, before.nominal_at)
+    return stored is not None and _place(stored) == _place(before)
+
+
+def _place(timer: Timer) -> tuple[int, Instant | None, Instant | None]:
+    return timer.rev, timer.nominal_at, first_of(timer.backlog)
 
 
 def _stored(state: State, write: Write) -> Any:

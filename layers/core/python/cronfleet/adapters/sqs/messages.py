@@ -9,6 +9,7 @@ from typing import Any
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import EARLIEST, LATEST, SECOND
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.shard import MAX_SHARDS
@@ -18,7 +19,7 @@ from cronfleet.ports.queues import Tick
 
 def encode_run(message: RunMessage) -> str:
     """A run message as compact JSON text."""
-    fields = {
+    fields: dict[str, Any] = {
         "run_id": message.key.run_id,
         "tier": message.tier,
         "attempt": message.attempt,
@@ -30,6 +31,9 @@ def encode_run(message: RunMessage) -> str:
     }
     if message.resent_at is not None:
         fields["resent_at"] = message.resent_at
+    late = message.late
+    if late is not None:
+        fields["late"] = {**late.detail}
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -49,7 +53,15 @@ def decode_run(text: str) -> RunMessage:
         version=_number(fields, "version", 0),
         timeout_seconds=_number(fields, "timeout_seconds", 1),
         resent_at=_number(fields, "resent_at", EARLIEST, LATEST) if "resent_at" in fields else None,
+        late=_late(fields["late"]) if "late" in fields else None,
     )
+
+
+def _late(stored: Any) -> Late:
+    if not isinstance(stored, dict) or stored.get("cause") not in set(Cause):
+        raise Invalid("late", f"is {stored!r:.80}; it must say what the fire was late for")
+    names = ("missed_from_at", "missed_until_at", "noticed_at")
+    return Late(Cause(stored["cause"]), *(_number(stored, name, EARLIEST, LATEST) for name in names))
 
 
 def encode_tick(tick: Tick) -> str:

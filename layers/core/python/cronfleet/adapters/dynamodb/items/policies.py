@@ -1,18 +1,27 @@
 """Policies, as stored in timers (what the dispatcher needs) and definitions (all of them)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, DEFAULT_PER_MINUTE, NONE_AFTER_PAUSE, Misfire, MisfirePolicy
+from cronfleet.domain.misfire import DEFAULT_PER_MINUTE, NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
+
+_LETTERS: Final = {MisfirePolicy.SKIP: "s", MisfirePolicy.FIRE_ONCE: "o", MisfirePolicy.CATCH_UP: "c"}
+_POLICIES: Final = {letter: policy for policy, letter in _LETTERS.items()}
 
 
 def timing_json(misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter_seconds: int) -> dict[str, Any]:
     """What decides when a schedule fires. In a timer, so its names are short and defaults are left out."""
-    stored = _misfire_json(misfire)
+    stored: dict[str, Any] = {"misfire": misfire.policy.value, "grace": misfire.grace_seconds}
+    if misfire.max != 1:
+        stored["max"] = misfire.max
+    if misfire.window_seconds is not None:
+        stored["win"] = misfire.window_seconds
+    if misfire.per_minute != DEFAULT_PER_MINUTE:
+        stored["per"] = misfire.per_minute
     if after_pause != NONE_AFTER_PAUSE:
-        stored["after"] = _misfire_json(after_pause)
+        stored["a"] = _packed(after_pause)
     if overlap is not Overlap.ALLOW:
         stored["overlap"] = overlap.value
     if jitter_seconds:
@@ -21,38 +30,33 @@ def timing_json(misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter
 
 
 def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int]:
-    """The reverse of `timing_json`; raises `ValueError`, `KeyError`, `TypeError`, `AttributeError`."""
-    after = stored.get("after")
-    return (
-        _misfire_of(stored),
-        NONE_AFTER_PAUSE if after is None else _misfire_of(after),
-        Overlap(stored.get("overlap", Overlap.ALLOW)),
-        _whole(stored.get("jitter", 0)),
-    )
-
-
-def _misfire_json(misfire: Misfire) -> dict[str, Any]:
-    stored: dict[str, Any] = {"misfire": misfire.policy.value}
-    if misfire.max != 1:
-        stored["max"] = misfire.max
-    if misfire.grace_seconds != DEFAULT_GRACE_SECONDS:
-        stored["grace"] = misfire.grace_seconds
-    if misfire.window_seconds is not None:
-        stored["window"] = misfire.window_seconds
-    if misfire.per_minute != DEFAULT_PER_MINUTE:
-        stored["pace"] = misfire.per_minute
-    return stored
-
-
-def _misfire_of(stored: Mapping[str, Any]) -> Misfire:
-    window = stored.get("window")
-    return Misfire(
+    """The reverse of `timing_json`; raises `ValueError`, `KeyError`, `TypeError`."""
+    misfire = Misfire(
         MisfirePolicy(stored["misfire"]),
         _whole(stored.get("max", 1)),
-        _whole(stored.get("grace", DEFAULT_GRACE_SECONDS)),
-        None if window is None else _whole(window),
-        _whole(stored.get("pace", DEFAULT_PER_MINUTE)),
+        _whole(stored["grace"]),
+        None if stored.get("win") is None else _whole(stored["win"]),
+        _whole(stored.get("per", DEFAULT_PER_MINUTE)),
     )
+    after_pause = _unpacked(stored["a"]) if "a" in stored else NONE_AFTER_PAUSE
+    overlap = Overlap(stored.get("overlap", Overlap.ALLOW))
+    return misfire, after_pause, overlap, _whole(stored.get("jitter", 0))
+
+
+def _packed(misfire: Misfire) -> list[Any]:
+    """By position: the dispatcher never reads it, and every claim pays for it. No window is 0."""
+    return [
+        _LETTERS[misfire.policy],
+        misfire.max,
+        misfire.window_seconds or 0,
+        misfire.per_minute,
+        misfire.grace_seconds,
+    ]
+
+
+def _unpacked(stored: list[Any]) -> Misfire:
+    letter, most, window, per_minute, grace = stored
+    return Misfire(_POLICIES[letter], _whole(most), _whole(grace), _whole(window) or None, _whole(per_minute))
 
 
 def _whole(stored: Any) -> int:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
+from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
 from cronfleet.domain.instant import SECOND, Instant
@@ -35,6 +36,7 @@ def run_item(run: Run, now: Instant) -> Item:
         reason=reason_json(run.reason),
         until_nominal_at=run.until_nominal_at,
         resent_at=run.resent_at,
+        late=late_json(run.late),
         # In a list, so that an override with null is told from no override.
         payload=[run.payload] if run.has_payload else None,
         failed_tenant=run.key.tenant if run.status in FAILED else None,
@@ -78,6 +80,7 @@ def _run(record: RunRecord) -> Run:
         reason=reason_of(record.reason),
         until_nominal_at=record.until_nominal_at,
         resent_at=record.resent_at,
+        late=late_of(record.late),
         payload=None if payload is None else payload[0],
         has_payload=payload is not None,
     )

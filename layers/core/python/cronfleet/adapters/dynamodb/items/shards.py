@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
+from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of, late_json, late_of
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord, damaged, read
@@ -93,9 +94,11 @@ def _claim_of(stored: list[Any], shard: int) -> Claim:
 
 
 def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
-    """Positions, not names, and instants as distances from `nominal_at`: a batch pays for its size."""
-    base = claim.nominal_at
-    skipped = claim.skipped
+    """Positions, not names, and instants as distances from `due_at`: a batch pays for its size.
+
+    What only missed time has comes at the end, and ordinary claims do without.
+    """
+    base = claim.due_at
     stored = [
         _SCHEDULE,
         claim.tenant,
@@ -106,17 +109,26 @@ def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
         claim.version,
         claim.timeout_seconds,
         base,
-        claim.due_at - base,
+        None if claim.nominal_at is None else claim.nominal_at - base,
         [[fire.nominal_at - base, fire.due_at - base] for fire in claim.fires],
         claim.following and _following_json(claim.following, claim.zone_data, base),
     ]
-    if skipped is None:
+    if not claim.skipped and not claim.caught_up and claim.backlog_at is None and claim.backlog is None:
         return stored
-    return [*stored, [skipped.first_at - base, skipped.last_at - base, reason_json(skipped.reason)]]
+    lates = list(dict.fromkeys(fire.late for fire in claim.caught_up))
+    missed = [
+        [[one.first_at - base, one.last_at - base, reason_json(one.reason)] for one in claim.skipped],
+        [late_json(late, base) for late in lates],
+        [[one.nominal_at - base, one.due_at - base, lates.index(one.late)] for one in claim.caught_up],
+        None if claim.backlog_at is None else claim.backlog_at - base,
+        None if claim.backlog is None else [claim.backlog.next_at - base, backlog_json(claim.backlog)],
+    ]
+    return [*stored, missed]
 
 
 def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
-    tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, due, fires, following, *skipped = fields
+    tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, nominal, fires, following, *missed = fields
+    skipped, lates, caught_up, backlog_at, backlog = missed[0] if missed else ([], [], [], None, None)
     return ScheduleClaim(
         tenant,
         schedule_id,
@@ -125,12 +137,15 @@ def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
         epoch,
         version,
         timeout_seconds,
+        None if nominal is None else base + nominal,
         base,
-        base + due,
         tuple(_fire_of(fire, base) for fire in fires),
-        _skipped_of(skipped[0], base) if skipped else None,
+        tuple(_skipped_of(one, base) for one in skipped),
         None if following is None else _fire_of(following[:2], base),
         ZoneStamp.parse(following[2]) if following and len(following) > 2 else None,
+        None if backlog_at is None else base + backlog_at,
+        tuple(_caught_up_of(one, lates, base) for one in caught_up),
+        None if backlog is None else backlog_of(backlog[1], base + backlog[0]),
     )
 
 
@@ -142,6 +157,11 @@ def _following_json(fire: Fire, zone_data: ZoneStamp | None, base: Instant) -> l
 def _fire_of(stored: list[int], base: Instant) -> Fire:
     nominal, due = stored
     return Fire(base + nominal, base + due)
+
+
+def _caught_up_of(stored: list[int], lates: list[list[Any]], base: Instant) -> Fire:
+    nominal, due, why = stored
+    return Fire(base + nominal, base + due, late_of(lates[why], base))
 
 
 def _skipped_of(stored: list[Any], base: Instant) -> SkippedRange:

@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
 from cronfleet.adapters.dynamodb.items.packing import packed_instants, unpacked_instants
 from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
 from cronfleet.domain import trigger as triggers
+from cronfleet.domain.backlog import first_of
 from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
@@ -57,7 +59,9 @@ def timer_item(timer: Timer) -> Item:
         hold=_hold_json(timer.hold),
         parked=reason_json(timer.parked),
         deferred=reason_json(timer.deferred),
-        fire_through=timer.fire_through,
+        backlog=backlog_json(timer.backlog),
+        backlog_at=first_of(timer.backlog),
+        kept_from=timer.caught_up_from,
         tz=None if timer.zone_data is None else str(timer.zone_data),
         claim_batch=timer.claim_batch,
         change_id=timer.change_id or None,
@@ -103,7 +107,8 @@ def _timer(record: TimerRecord) -> Timer:
         hold=_hold_of(record.hold),
         parked=reason_of(record.parked),
         deferred=reason_of(record.deferred),
-        fire_through=record.fire_through,
+        backlog=backlog_of(record.backlog, record.backlog_at),
+        caught_up_from=record.kept_from,
         zone_data=None if record.tz is None else ZoneStamp.parse(record.tz),
         after_pause=after_pause,
         claim_batch=record.claim_batch,
