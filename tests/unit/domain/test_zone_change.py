@@ -133,8 +133,9 @@ def test_a_local_time_that_has_come_already_is_not_lost_but_fires_at_once(old: Z
     timer = new(old, NIGHTLY, at("2026-12-01 10:00"), misfire=Misfire(MisfirePolicy.SKIP))
     made = look(ahead, timer, now)
     assert made is not None
-    assert (backlog_of(made.timer), made.timer.due_at, made.rows) == ([EARLIER], now, ())
+    assert (made.timer.due_at, made.rows) == (now, ())
     with zones.working_with(ahead):
+        assert backlog_of(made.timer) == [EARLIER]
         (fire,) = claim_schedule(made.timer, now + 5 * SECOND).caught_up
     assert (fire.nominal_at, fire.due_at, fire.late) == (EARLIER, now, Late(Cause.ZONE_DATA, EARLIER, EARLIER, now))
 
