@@ -6,8 +6,7 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain.cron import days_of_shape
-from cronfleet.domain.cron_grammar import CronFields, DayRule
-from cronfleet.domain.cron_items import LAST
+from cronfleet.domain.cron_grammar import DayRule
 from cronfleet.domain.cron_words import (
     MONTHS,
     listed,
@@ -79,22 +78,19 @@ def dates(look: CronLook) -> Iterator[Warning]:
     """Dates that never or seldom come, and months that are left out."""
     fields = look.fields
     if len(fields.months) < 12:
-        yield from _never(fields)
+        yield from _never(look)
     if not (fields.days.both and _restricts_both(fields.days)):
         yield from _leap_day(look)
         yield from _fifth(look)
     yield from _skipped(look)
 
 
-def _never(fields: CronFields) -> Iterator[Warning]:
-    if len(fields.days.month_days) == 31:
-        return
-    written = sorted({*fields.days.month_days, *(day for day in fields.days.nearest if day != LAST)})
-    before_last = fields.days.from_last
-    missing = [f"{day} {MONTHS[month - 1]}" for month in fields.months for day in written if day > LONGEST[month - 1]]
-    missing += [
-        f"`L-{n}` in {MONTHS[month - 1]}" for month in fields.months for n in before_last if n >= LONGEST[month - 1]
-    ]
+def _never(look: CronLook) -> Iterator[Warning]:
+    """Numbers that are written for themselves: what a step comes by is no date that was meant."""
+    months = look.fields.months
+    missing = [f"{day} {MONTHS[month - 1]}" for month in months for day in _written(look) if day > LONGEST[month - 1]]
+    for before in look.fields.days.from_last:
+        missing += [f"`L-{before}` in {MONTHS[month - 1]}" for month in months if before >= LONGEST[month - 1]]
     if missing:
         which = "is no date of any year" if len(missing) == 1 else "are no dates of any year"
         yield Warning(
@@ -102,6 +98,16 @@ def _never(fields: CronFields) -> Iterator[Warning]:
             f"{listed(missing)} {which}, so nothing fires for {'it' if len(missing) == 1 else 'them'}; "
             "for the last day of each month write `L`",
         )
+
+
+def _written(look: CronLook) -> list[int]:
+    """The days of the month that stand there as numbers (`30`, `30W`), or in a range from 29 on."""
+    found = set()
+    for item in look.texts[2].upper().split(","):
+        first, _, last = item.removesuffix("W").partition("-")
+        if first.isdigit() and ((last.isdigit() and int(first) >= 29) or not last):
+            found |= set(range(int(first), int(last or first) + 1))
+    return sorted(found)
 
 
 def _leap_day(look: CronLook) -> Iterator[Warning]:
@@ -119,8 +125,8 @@ def _fifth(look: CronLook) -> Iterator[Warning]:
     if days.nth and all(n == 5 for _, n in days.nth) and not days.weekdays and not restricts_month_days(days):
         yield Warning(
             WarningCode.DATE_SELDOM,
-            f"Four or five months of a year have {weekday_words(days)}, the others fire nothing; next on "
-            f"{look.next_days}. For the last one of each month write `L` instead of `#5`",
+            f"Not every month has {weekday_words(days)}: four or five of a year have each, and nothing fires in the others; "
+            f"next on {look.next_days}. For the last one of each month write `L` instead of `#5`",
         )
 
 
@@ -157,10 +163,9 @@ def _shortest(month: int) -> int:
 
 def _ends_of_month(look: CronLook) -> list[int]:
     """29, 30 and 31 where they are written by themselves: a range or a step that comes by means no month's end."""
-    items = look.texts[2].upper().split(",")
-    if "28" in items:
+    numbers = _written(look)
+    if 28 in numbers:
         return []
-    numbers = [int(item.removesuffix("W")) for item in items if item.removesuffix("W").isdigit()]
     numbers += [before + 1 for before in look.fields.days.from_last]  # `L-30` needs a month of 31 days
     return sorted(number for number in numbers if number >= 29)
 
