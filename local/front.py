@@ -166,7 +166,12 @@ class Exchange(BaseHTTPRequestHandler):
         host, port = self.server.upstream
         named = {part.strip().lower() for part in (self.headers.get("Connection") or "").split(",")}
         kept = [(name, value) for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP | named]
-        return [("Host", f"{host}:{port}"), ("X-Forwarded-For", self.client_address[0]), *kept]
+        # The address as the caller wrote it, for answers that name it.
+        own = [("X-Forwarded-For", self.client_address[0]), ("X-Forwarded-Proto", "http")]
+        if self.headers.get("Host"):
+            own.append(("X-Forwarded-Host", self.headers["Host"]))
+        replaced = {name.lower() for name, _ in own[1:]}
+        return [("Host", f"{host}:{port}"), *own, *(one for one in kept if one[0].lower() not in replaced)]
 
     def _body(self) -> bytes:
         lengths, codings = self.headers.get_all("Content-Length", []), self.headers.get_all("Transfer-Encoding", [])

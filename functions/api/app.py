@@ -13,7 +13,7 @@ from cronfleet.domain.errors import ClockSkewed
 
 from . import problems
 from .reading import check_unread
-from .routes import bulk, calendars, health, imports, ledger, lint, pages, preview, runs, schedules
+from .routes import bulk, calendars, health, heartbeats, imports, ledger, lint, pages, preview, runs, schedules, shadow
 from .schemas import fields_by_path
 
 logger = Logger(service="api")
@@ -27,7 +27,20 @@ _GUARDS: Final = {
 }
 """What is wrong with headers that a caller relies on, where a route does not read them."""
 
-for module in (schedules, calendars, imports, bulk, runs, ledger, lint, preview, health, pages):
+for module in (
+    schedules,
+    shadow,
+    heartbeats,
+    calendars,
+    imports,
+    bulk,
+    runs,
+    ledger,
+    lint,
+    preview,
+    health,
+    pages,
+):
     app.include_router(module.router)
 
 

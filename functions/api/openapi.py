@@ -39,6 +39,8 @@ through only while the schedule is the one that you have seen (else 412)."""
 TAGS: Final = {
     "schedules": "Register, read, change, pause, resume and delete; see when one fires.",
     "calendars": "Holidays, extra working days and freezes, in versions; what a new one changes.",
+    "shadow": "What a held schedule would have fired, beside what the old system ran.",
+    "heartbeats": "The URL of a schedule that a job outside pings.",
     "imports": "What files of other schedulers become: crontabs, CronJobs, EventBridge Scheduler.",
     "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
@@ -60,6 +62,9 @@ _REFUSALS: Final = {
     "503": "The job store is busy; try again after `Retry-After` seconds.",
 }
 
+
+OPEN_PATH: Final = "/v1/heartbeats/{token}"
+"""Needs no key: its token is one."""
 
 _BOUNDS: Final = {"ge": "minimum", "le": "maximum"}
 
@@ -142,6 +147,8 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _of_parameter(parameter["schema"])
     _finish_answers(method, path, operation)
+    if path == OPEN_PATH:
+        operation["security"] = []
     if method == "patch":
         operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: _patch(), JSON: _patch()}}
     document = document_of(method.upper(), path)
@@ -193,6 +200,8 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     if path == "/v1/health":
         responses["503"] = {**responses["200"], "description": "The job store does not answer."}
     for status, text in _GATEWAY.items():
+        if path == OPEN_PATH and status in ("401", "403"):
+            continue
         content = {JSON: {"schema": {"$ref": "#/components/schemas/GatewayAnswer"}}}
         responses[status] = {"description": text, "content": content}
     responses["431"] = {"description": "The request line and the headers are too large for the gateway."}

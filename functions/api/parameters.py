@@ -6,6 +6,8 @@ from typing import Annotated, Any, Final, Literal
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 from pydantic import BeforeValidator
 
+from cronfleet.domain.comparison import MAX_TOLERANCE
+from cronfleet.domain.instant import SECOND
 from cronfleet.domain.outlook import MAX_FIRES
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
@@ -15,6 +17,7 @@ from .schemas import CALENDAR_NAME, ID, TEXT
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
 MAX_PAGE: Final = 100
+MAX_ENTRIES: Final = 1_000
 DEFAULT_PAGE: Final = 50
 
 _DIGITS: Final = re.compile(r"[0-9]{1,9}")
@@ -67,6 +70,27 @@ FirstQuery = Annotated[
 ]
 LastQuery = Annotated[
     str, Query(alias="to", max_length=LONGEST_MOMENT, description="RFC 3339, included; a + is written %2B in a URL.")
+]
+HeartbeatToken = Annotated[str, Path(description="As the URL has it.")]
+PingStateQuery = Annotated[
+    Literal["start", "success", "fail"] | None, Query(alias="state", description="As in the body.")
+]
+ExitCodeQuery = Annotated[
+    int | None,
+    BeforeValidator(_whole_number),
+    Query(ge=0, le=255, description="As in the body; a shell writes `exit_code=$?`."),
+]
+ToleranceQuery = Annotated[
+    int,
+    BeforeValidator(_whole_number),
+    Query(ge=0, le=MAX_TOLERANCE // SECOND, description="How far a ping and its fire may lie apart."),
+]
+ComparedStateQuery = Annotated[
+    Literal["matched", "failed", "missing", "pending", "unexpected"] | None,
+    Query(description="Only entries of this state; the summary stays as it is."),
+]
+EntriesLimit = Annotated[
+    int, BeforeValidator(_whole_number), Query(ge=0, le=MAX_ENTRIES, description="At most this many entries.")
 ]
 IdempotencyKey = Annotated[
     str | None,

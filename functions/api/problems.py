@@ -20,6 +20,7 @@ from cronfleet.domain.errors import (
     Invalid,
     KeyReused,
     NotFound,
+    RateLimited,
     Stale,
 )
 
@@ -29,6 +30,7 @@ from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
 PROBLEM_JSON: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
+RETRY_AFTER_A_MINUTE_SECONDS: Final = 60
 
 MAX_ERRORS: Final = 50
 """How many fields one refusal names; what goes on after them is wrong in the same way."""
@@ -171,6 +173,10 @@ def _of_domain(error: CronfleetError) -> Problem:
         case Conflict():
             why = (FieldError("status", str(error)),)
             return Problem(409, "conflict", "Its state does not allow this", str(error), why)
+        case RateLimited():
+            wait = {"Retry-After": str(RETRY_AFTER_A_MINUTE_SECONDS)}
+            why = (FieldError("token", str(error)),)
+            return Problem(429, "too-many", "Too many requests in a minute", str(error), why, wait)
         case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)

@@ -19,18 +19,25 @@ PUBLIC_PATHS: Final = ("/", "/docs", "/openapi.json")
 
 PROTECTED_PATH: Final = "/v1/{proxy+}"
 
+HEARTBEAT_PATH: Final = "/v1/heartbeats/{token}"
+"""Pings of jobs outside, which have no key: their token is one, and the API looks it up."""
+
+PINGS_PER_SECOND: Final = 200
+PING_BURST: Final = 400
+"""A bucket of their own: whoever floods the one route that needs no key takes nothing from the others."""
+
 KEY_CACHE_SECONDS: Final = 60
 """How long the gateway trusts an answer of the authorizer: a revoked key works no longer than that."""
 
 REQUESTS_PER_SECOND: Final = 500
 BURST: Final = 1000
 
+# Not the path: that of a ping holds its token. Which schedule was asked for says the audit log, by `request_id`.
 ACCESS_LOG_FIELDS: Final = {
     "request_id": "$context.requestId",
     "time": "$context.requestTime",
     "ip": "$context.identity.sourceIp",
     "route": "$context.routeKey",
-    "path": "$context.path",
     "status": "$context.status",
     "latency_ms": "$context.responseLatency",
     "tenant": "$context.authorizer.tenant",
@@ -54,8 +61,8 @@ class Gateway(Construct):
             description="Cronfleet's API: schedules and their runs",
             create_default_stage=False,
         )
-        self._stage(config)
         self._routes(api, authorizer)
+        self._stage(config)
 
     def _routes(self, api: Api, authorizer: Authorizer) -> None:
         integration = integrations.HttpLambdaIntegration("Integration", api.function)
@@ -68,6 +75,9 @@ class Gateway(Construct):
         )
         for path in PUBLIC_PATHS:
             self.http_api.add_routes(path=path, methods=[apigateway.HttpMethod.GET], integration=integration)
+        self._pings = self.http_api.add_routes(
+            path=HEARTBEAT_PATH, methods=[apigateway.HttpMethod.POST], integration=integration
+        )
         self.http_api.add_routes(
             path=PROTECTED_PATH,
             methods=[apigateway.HttpMethod.ANY],
@@ -84,7 +94,7 @@ class Gateway(Construct):
             resource_name=access_logs.log_group_name,
             arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
-        apigateway.CfnStage(
+        stage = apigateway.CfnStage(
             self,
             "Stage",
             api_id=self.http_api.api_id,
@@ -93,7 +103,15 @@ class Gateway(Construct):
             default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
                 throttling_rate_limit=REQUESTS_PER_SECOND, throttling_burst_limit=BURST
             ),
+            route_settings={
+                f"POST {HEARTBEAT_PATH}": {
+                    "ThrottlingRateLimit": PINGS_PER_SECOND,
+                    "ThrottlingBurstLimit": PING_BURST,
+                }
+            },
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
                 destination_arn=arn, format=json.dumps(ACCESS_LOG_FIELDS)
             ),
         )
+        # A stage that names a route is refused while that route is not there.
+        stage.node.add_dependency(*self._pings)

@@ -16,6 +16,7 @@ WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCh
 APPEND: Final = ("dynamodb:PutItem",)
 DELETE: Final = ("dynamodb:DeleteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
+QUERY: Final = ("dynamodb:Query",)
 
 
 class JobStore(Construct):

@@ -15,7 +15,19 @@ import pytest
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler
-from functions.api.routes import bulk, calendars, health, imports, ledger, lint, preview, runs, schedules
+from functions.api.routes import (
+    bulk,
+    calendars,
+    health,
+    heartbeats,
+    imports,
+    ledger,
+    lint,
+    preview,
+    runs,
+    schedules,
+    shadow,
+)
 from tests.support.settable_clock import CountingIds, SettableClock
 
 EVENTS = Path(__file__).parent.parent / "events"
@@ -131,6 +143,8 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         preview._calendars,
         lint._service,
         health._service,
+        heartbeats._service,
+        shadow._service,
     ):
         cached.cache_clear()
     return Api(store, clock)

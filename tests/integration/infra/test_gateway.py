@@ -2,7 +2,7 @@
 
 from tests.integration.infra.assembly import Assembly
 
-OPEN_ROUTES = {"GET /", "GET /docs", "GET /openapi.json"}
+OPEN_ROUTES = {"GET /", "GET /docs", "GET /openapi.json", "POST /v1/heartbeats/{token}"}
 
 
 def routes(assembly: Assembly) -> dict[str, dict[str, object]]:
@@ -10,7 +10,7 @@ def routes(assembly: Assembly) -> dict[str, dict[str, object]]:
     return {route["Properties"]["RouteKey"]: route["Properties"] for route in found}
 
 
-def test_everything_but_the_static_pages_needs_a_key(on_aws: Assembly) -> None:
+def test_everything_but_the_static_pages_and_the_pings_needs_a_key(on_aws: Assembly) -> None:
     for key, route in routes(on_aws).items():
         if key in OPEN_ROUTES:
             assert route["AuthorizationType"] == "NONE"
@@ -38,6 +38,14 @@ def test_requests_are_throttled_and_logged(on_aws: Assembly) -> None:
     assert properties["DefaultRouteSettings"]["ThrottlingRateLimit"] > 0
     assert properties["DefaultRouteSettings"]["ThrottlingBurstLimit"] > 0
     assert "$context.requestId" in properties["AccessLogSettings"]["Format"]
+
+
+def test_pings_have_a_bucket_of_their_own_and_their_tokens_are_not_logged(on_aws: Assembly) -> None:
+    [stage] = on_aws.of_type("AWS::ApiGatewayV2::Stage").values()
+    properties = stage["Properties"]
+    ours = properties["RouteSettings"]["POST /v1/heartbeats/{token}"]
+    assert 0 < ours["ThrottlingRateLimit"] < properties["DefaultRouteSettings"]["ThrottlingRateLimit"]
+    assert "path" not in properties["AccessLogSettings"]["Format"].lower()
 
 
 def test_the_gateway_waits_longer_than_the_functions_behind_it(on_aws: Assembly) -> None:

@@ -5,7 +5,7 @@ Adapters are imported inside the functions, so that each Lambda loads only what 
 
 from typing import TYPE_CHECKING
 
-from cronfleet.adapters.system.clock import SystemClock, SystemIds
+from cronfleet.adapters.system.clock import SystemClock, SystemIds, SystemSecrets
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.queues import Tick
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.health import Health
+    from cronfleet.services.heartbeats import Heartbeats
     from cronfleet.services.imports import Imports
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lint import LintService
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
+    from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.worker import Worker
@@ -180,6 +182,20 @@ def calendars(settings: Settings) -> "Calendars":
     from cronfleet.services.calendars import Calendars
 
     return Calendars(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def heartbeats(settings: Settings) -> "Heartbeats":
+    """Heartbeat URLs and their pings."""
+    from cronfleet.services.heartbeats import Heartbeats
+
+    return Heartbeats(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
+
+
+def shadows(settings: Settings) -> "Shadows":
+    """What held schedules would have fired, beside the pings of the old system."""
+    from cronfleet.services.shadow import Shadows
+
+    return Shadows(store=_store(settings), clock=SystemClock())
 
 
 def runs(settings: Settings) -> "Runs":

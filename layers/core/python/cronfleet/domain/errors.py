@@ -68,6 +68,10 @@ class Contended(CronfleetError):
     """The store kept answering with conflicting writes of others for longer than a named limit; nothing was changed."""
 
 
+class RateLimited(CronfleetError):
+    """More was asked than one may ask in a minute; the message names the limit."""
+
+
 class ClockSkewed(CronfleetError):
     """This process's clock is too far from the store's; it does nothing (promise 9)."""
 

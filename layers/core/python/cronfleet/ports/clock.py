@@ -29,6 +29,14 @@ class WaitingClock(Clock, Protocol):
         ...
 
 
+class Secrets(Protocol):
+    """What nobody can guess."""
+
+    def secret(self, size: int) -> bytes:
+        """`size` random bytes, fit for a password."""
+        ...
+
+
 class Ids(Protocol):
     """Names that nobody else has: owners of leases, ids of changes."""
 

@@ -14,6 +14,7 @@ from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
+from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
@@ -181,6 +182,21 @@ class CheckCalendar:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class PutHeartbeat:
+    """Put a heartbeat URL, on the condition that it is still `before` (`None`: there is none)."""
+
+    heartbeat: Heartbeat
+    before: Heartbeat | None
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPing:
+    """Put a ping; its id is its own."""
+
+    ping: Ping
+
+
 Write: TypeAlias = (
     CreateTimer
     | UpdateTimer
@@ -195,6 +211,8 @@ Write: TypeAlias = (
     | PutCalendarHead
     | InsertCalendar
     | CheckCalendar
+    | PutHeartbeat
+    | InsertPing
 )
 
 
@@ -426,5 +444,17 @@ class RetimingStore(Protocol):
         ...
 
 
-class JobStore(ScheduleStore, RunStore, ShardStore, RetimingStore, Protocol):
+class HeartbeatStore(Protocol):
+    """Heartbeat URLs and their pings."""
+
+    def get_heartbeat(self, name: str) -> Heartbeat | None:
+        """The URL of this name, read strongly."""
+        ...
+
+    def list_pings(self, name: str, *, since: Instant, until: Instant, cursor: str | None, limit: int) -> Page[Ping]:
+        """Pings of the URL of this name from `since` to `until`, both included, newest first."""
+        ...
+
+
+class JobStore(ScheduleStore, RunStore, ShardStore, RetimingStore, HeartbeatStore, Protocol):
     """All of it."""

@@ -4,14 +4,17 @@ from typing import Any
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.calendar import CalendarHead
+from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
+    InsertPing,
     InsertRun,
     PutCalendarHead,
+    PutHeartbeat,
     PutZoneRelease,
     ReplaceRun,
     UpdateTimer,
@@ -34,6 +37,10 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
         case PutCalendarHead(head):
             return isinstance(stored, CalendarHead) and stored.change_id == head.change_id
+        case PutHeartbeat(heartbeat):
+            return isinstance(stored, Heartbeat) and stored.change_id == heartbeat.change_id
+        case InsertPing(ping):
+            return isinstance(stored, Ping) and stored == ping
         case InsertRun(run):
             return isinstance(stored, Run) and stored == run
         case ReplaceRun(run):

@@ -7,6 +7,7 @@ from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
@@ -25,7 +26,7 @@ def dynamodb_client() -> "DynamoDBClient":
     return boto3.client("dynamodb", config=CONFIG)
 
 
-class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings):
+class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings, DynamoHeartbeats):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
     def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:

@@ -101,6 +101,26 @@ def due_shard(number: int) -> str:
     return f"{number:02}"
 
 
+HEARTBEAT: Final = "URL"
+_PING: Final = "P#"
+
+
+def pings(instant: Instant) -> str:
+    """How the sort keys of pings begin that were heard at `instant`; they sort by it."""
+    return f"{_PING}{max(0, instant):014}"
+
+
+def ping(at: Instant, ping_id: str) -> str:
+    """The sort key of a ping."""
+    return f"{pings(at)}#{ping_id}"
+
+
+def parse_ping(sort: str) -> tuple[Instant, str]:
+    """The reverse of `ping`; raises `ValueError`."""
+    at, _, ping_id = sort.removeprefix(_PING).partition("#")
+    return int(at), ping_id
+
+
 def api_key(key_id: str) -> str:
     """The partition of an API key."""
     return f"KEY#{key_id}"

@@ -269,6 +269,42 @@ class IdempotencyRecord(Model):
     expires_at = WholeAttribute()
 
 
+class HeartbeatRecord(Model):
+    """A heartbeat URL, by the digest of its token."""
+
+    class Meta:
+        table_name = schema.HEARTBEATS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    tenant = UnicodeAttribute()
+    schedule_id = UnicodeAttribute()
+    born_epoch = WholeAttribute()
+    digest = UnicodeAttribute()
+    made_by = UnicodeAttribute()
+    made_at = WholeAttribute()
+    since = WholeAttribute()
+    change_id = UnicodeAttribute()
+    minute = WholeAttribute()
+    pings = WholeAttribute()
+
+
+class PingRecord(Model):
+    """A ping; when it was heard stands in its key."""
+
+    class Meta:
+        table_name = schema.HEARTBEATS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    tenant = UnicodeAttribute()
+    schedule_id = UnicodeAttribute()
+    state = UnicodeAttribute()
+    exit_code = WholeAttribute(null=True)
+    message = UnicodeAttribute(null=True)
+    expires_at = WholeAttribute()
+
+
 class ReceiptRecord(Model):
     """An effect that was done once. `call` tells the call that recorded it from its repeats."""
 

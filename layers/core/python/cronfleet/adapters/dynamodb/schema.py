@@ -139,4 +139,12 @@ CALENDARS: Final = Table(
 )
 """What stands first of each calendar of a tenant, and in partitions of their own the versions, which never change."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS)
+HEARTBEATS: Final = Table(
+    name="heartbeats",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""One item collection per heartbeat URL: the URL by the digest of its token, and its pings."""
+
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS)

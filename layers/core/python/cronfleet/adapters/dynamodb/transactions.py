@@ -11,6 +11,7 @@ from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
+from cronfleet.adapters.dynamodb.items.heartbeats import heartbeat_item, heartbeat_of, ping_item, ping_of
 from cronfleet.adapters.dynamodb.items.retimings import (
     release_item,
     release_of,
@@ -31,10 +32,12 @@ from cronfleet.ports.job_store import (
     InsertCalendar,
     InsertDefinition,
     InsertIdempotency,
+    InsertPing,
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
     PutCalendarHead,
+    PutHeartbeat,
     PutZoneRelease,
     Refused,
     ReplaceRun,
@@ -56,6 +59,8 @@ Put: TypeAlias = (
     | PutZoneRelease
     | PutCalendarHead
     | InsertCalendar
+    | PutHeartbeat
+    | InsertPing
 )
 """The writes that put an item."""
 
@@ -73,7 +78,7 @@ SAME_BACKLOG: Final = "#backlog_at = :backlog_at"
 SAME_REV: Final = Expression("#rev = :rev")
 # A retired timer makes room: an attempt that was put off comes again under its number.
 _NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
-_SAME_HEAD: Final = Expression("#change_id = :change_id")
+_SAME_CHANGE: Final = Expression("#change_id = :change_id")
 _IS_NEWEST: Final = Expression("#version = :version AND attribute_not_exists(#is_deleted)")
 _NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= :now")
 
@@ -148,6 +153,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
         case InsertAudit(entry):
             return schema.AUDIT, audit_item(entry), ABSENT, None
+        case PutHeartbeat() | InsertPing():
+            return _parts_of_heartbeats(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -166,9 +173,21 @@ def _parts_beside_schedules(
         case PutCalendarHead(head, before):
             if before is None:
                 return schema.CALENDARS, head_item(head), ABSENT, None
-            return schema.CALENDARS, head_item(head), _SAME_HEAD, {":change_id": text(before.change_id)}
+            return schema.CALENDARS, head_item(head), _SAME_CHANGE, {":change_id": text(before.change_id)}
         case InsertCalendar(calendar):
             return schema.CALENDARS, calendar_item(calendar), ABSENT, None
+    assert_never(write)
+
+
+def _parts_of_heartbeats(write: PutHeartbeat | InsertPing) -> tuple[schema.Table, Item, Expression, Item | None]:
+    match write:
+        case PutHeartbeat(heartbeat, before):
+            if before is None:
+                return schema.HEARTBEATS, heartbeat_item(heartbeat), ABSENT, None
+            values = {":change_id": text(before.change_id)}
+            return schema.HEARTBEATS, heartbeat_item(heartbeat), _SAME_CHANGE, values
+        case InsertPing(ping):
+            return schema.HEARTBEATS, ping_item(ping), ABSENT, None
     assert_never(write)
 
 
@@ -195,10 +214,10 @@ def _read(write: Write, item: Item) -> Any:
             return audit_of(item)
         case InsertIdempotency():
             return idempotency_of(item)
-        case InsertRetiming():
-            return retiming_of(item)
-        case PutZoneRelease():
-            return release_of(item)
+        case InsertRetiming() | PutZoneRelease():
+            return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
+        case PutHeartbeat() | InsertPing():
+            return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
     assert_never(write)

@@ -2,6 +2,7 @@
 
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
+from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
 from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
 from cronfleet.adapters.memory.schedules import MemorySchedules
@@ -13,7 +14,7 @@ from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 
 
-class MemoryJobStore(MemorySchedules, MemoryCalendars, MemoryRuns, MemoryShards, MemoryRetimings):
+class MemoryJobStore(MemorySchedules, MemoryCalendars, MemoryRuns, MemoryShards, MemoryRetimings, MemoryHeartbeats):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
     def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:

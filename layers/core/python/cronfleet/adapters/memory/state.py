@@ -8,6 +8,7 @@ from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
+from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.retiming import Retiming
@@ -54,4 +55,8 @@ class State:
     open_retimings: dict[str, Retiming] = field(default_factory=dict)
     finished_retimings: dict[str, Retiming] = field(default_factory=dict)
     zone_release: ZoneRelease | None = None
+    heartbeats: dict[str, Heartbeat] = field(default_factory=dict)
+    """Heartbeat URLs by their names."""
+    pings: dict[str, list[Ping]] = field(default_factory=dict)
+    """The pings of each, oldest first."""
     skew_ms: int | None = 0

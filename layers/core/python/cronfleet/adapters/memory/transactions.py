@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from cronfleet.adapters.memory.calendars import bare_definition
+from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
 from cronfleet.domain.backlog import first_of
@@ -22,10 +23,12 @@ from cronfleet.ports.job_store import (
     InsertCalendar,
     InsertDefinition,
     InsertIdempotency,
+    InsertPing,
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
     PutCalendarHead,
+    PutHeartbeat,
     PutZoneRelease,
     Refused,
     ReplaceRun,
@@ -78,12 +81,14 @@ def _stored(state: State, write: Write) -> Any:
             return state.audit.get((entry.tenant, entry.entry_id))
         case InsertIdempotency(record):
             return state.idempotency.get((record.tenant, record.key))
-        case InsertRetiming(job):
-            return state.open_retimings.get(job.job_id)
-        case PutZoneRelease():
-            return state.zone_release
+        case InsertRetiming() | PutZoneRelease():
+            return (
+                state.open_retimings.get(write.job.job_id) if isinstance(write, InsertRetiming) else state.zone_release
+            )
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return _stored_calendar(state, write)
+        case PutHeartbeat() | InsertPing():
+            return stored_heartbeat(state, write)
     assert_never(write)
 
 
@@ -113,6 +118,8 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return (stored.rev if isinstance(stored, ZoneRelease) else 0) == release.rev - 1
         case PutCalendarHead(before=before):
             return bool(stored == before)
+        case PutHeartbeat(before=before):
+            return bool(stored == before)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
@@ -133,14 +140,21 @@ def _apply(state: State, write: Write) -> None:
             state.audit[entry.tenant, entry.entry_id] = entry
         case InsertIdempotency(record):
             state.idempotency[record.tenant, record.key] = record
-        case InsertRetiming(job):
-            state.open_retimings[job.job_id] = job
-        case PutZoneRelease(release):
-            state.zone_release = release
+        case InsertRetiming() | PutZoneRelease():
+            _apply_retiming(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             _apply_calendar(state, write)
+        case PutHeartbeat() | InsertPing():
+            put_heartbeat(state, write)
         case _:
             assert_never(write)
+
+
+def _apply_retiming(state: State, write: InsertRetiming | PutZoneRelease) -> None:
+    if isinstance(write, InsertRetiming):
+        state.open_retimings[write.job.job_id] = write.job
+    else:
+        state.zone_release = write.release
 
 
 def _apply_calendar(state: State, write: PutCalendarHead | CheckCalendar | InsertCalendar) -> None:

@@ -36,3 +36,11 @@ class SystemIds:
         milliseconds = time.time_ns() // 1_000_000
         random = int.from_bytes(os.urandom(_RANDOM_BYTES), "big")
         return base32((milliseconds << 8 * _RANDOM_BYTES) | random, _ID_LENGTH)
+
+
+class SystemSecrets:
+    """Random bytes of the operating system."""
+
+    def secret(self, size: int) -> bytes:
+        """`size` random bytes."""
+        return os.urandom(size)
