@@ -1,6 +1,7 @@
 """Warnings: each where it belongs, with the right dates, and none where there is nothing to say."""
 
 import re
+from calendar import monthrange
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -205,6 +206,32 @@ def test_skipped_months_are_named_with_the_next_of_them_and_the_way_out() -> Non
     assert "November 2026 and February 2027" in text
     assert text.endswith("write `L`")
     assert "February 2027 and February 2029" in text_of("months_skipped", look("0 6 29 * *"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 31), min_size=1, max_size=3),
+    st.lists(st.integers(1, 12), min_size=1, max_size=11),
+    st.booleans(),
+)
+def test_dates_are_called_missing_exactly_where_a_look_into_the_calendar_finds_none(days, months, all_months) -> None:
+    named = range(1, 13) if all_months else sorted(set(months))
+    expression = f"0 6 {','.join(map(str, days))} {'*' if all_months else ','.join(map(str, months))} *"
+    try:
+        parse_trigger({"cron": expression, "timezone": "UTC"}, NOW)
+    except Invalid:
+        return
+    found = set(codes(expression)) - {"far_away"}
+    years = range(2027, 2031)
+    lengths = {month: {monthrange(year, month)[1] for year in years} for month in named}
+    never = any(day > max(lengths[month]) for month in named for day in days)
+    seldom = any(min(lengths[month]) < day <= max(lengths[month]) for month in named for day in days)
+    assert found <= {"date_never", "months_skipped", "date_seldom"}
+    assert ("date_never" in found) == (never and not all_months)
+    if 28 not in days:
+        only_leap_day = set(named) == {2} and min(days) == 29
+        assert ("months_skipped" in found) == ((never and all_months) or (seldom and set(named) != {2}))
+        assert ("date_seldom" in found) == only_leap_day
 
 
 def test_a_step_that_starts_again_is_shown_at_its_end() -> None:

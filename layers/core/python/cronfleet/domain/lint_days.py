@@ -125,7 +125,7 @@ def _fifth(look: CronLook) -> Iterator[Warning]:
     if days.nth and all(n == 5 for _, n in days.nth) and not days.weekdays and not restricts_month_days(days):
         yield Warning(
             WarningCode.DATE_SELDOM,
-            f"Not every month has {weekday_words(days)}: four or five of a year have each, and nothing fires in the others; "
+            f"Not every month has {weekday_words(days)}: four or five a year have each, nothing fires in the others; "
             f"next on {look.next_days}. For the last one of each month write `L` instead of `#5`",
         )
 
