@@ -67,7 +67,7 @@ def largest_timer() -> Timer:
         due_at=NOON + 1,
         start_at=NOON + 1,
         end_at=NOON + 1,
-        caught_up_from=NOON + 1,
+        caught_up_from=NOON + SECOND,
         zone_data=ZoneStamp("2026f", -43_200),
         claim_batch="1023.999999999999.999999",
         change_id="c" * 26,

@@ -153,6 +153,7 @@ def _rows(timer: Timer, now: Instant, reason: str) -> tuple[Run, ...]:
 
 def _reason(timer: Timer, after: Timer) -> str:
     before = timer.zone_data.release if timer.zone_data else "unknown"
-    to = "nothing more" if after.nominal_at is None else to_text(after.nominal_at)
+    at = after.nominal_at if after.backlog is None else after.backlog.next_at
+    to = "nothing more" if at is None else to_text(at)
     waited = to_text(timer.nominal_at or 0)
     return f"zone data {before} → {zones.tzdata_version()}: what was to fire at {waited} fires at {to}"

@@ -82,7 +82,7 @@ class TimerRecord(Model):
     deferred = JsonAttribute(null=True)
     backlog = JsonAttribute(null=True)
     backlog_at = WholeAttribute(null=True)
-    kept_from = WholeAttribute(null=True)
+    kept = WholeAttribute(null=True)
     tz = UnicodeAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)

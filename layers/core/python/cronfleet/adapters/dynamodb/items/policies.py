@@ -17,9 +17,9 @@ def timing_json(misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter
     if misfire.max != 1:
         stored["max"] = misfire.max
     if misfire.window_seconds is not None:
-        stored["win"] = misfire.window_seconds
+        stored["w"] = misfire.window_seconds
     if misfire.per_minute != DEFAULT_PER_MINUTE:
-        stored["per"] = misfire.per_minute
+        stored["p"] = misfire.per_minute
     if after_pause != NONE_AFTER_PAUSE:
         stored["a"] = _packed(after_pause)
     if overlap is not Overlap.ALLOW:
@@ -35,8 +35,8 @@ def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int
         MisfirePolicy(stored["misfire"]),
         _whole(stored.get("max", 1)),
         _whole(stored["grace"]),
-        None if stored.get("win") is None else _whole(stored["win"]),
-        _whole(stored.get("per", DEFAULT_PER_MINUTE)),
+        None if stored.get("w") is None else _whole(stored["w"]),
+        _whole(stored.get("p", DEFAULT_PER_MINUTE)),
     )
     after_pause = _unpacked(stored["a"]) if "a" in stored else NONE_AFTER_PAUSE
     overlap = Overlap(stored.get("overlap", Overlap.ALLOW))
