@@ -18,6 +18,7 @@ MAX_NODES: Final = 50_000
 """Of one document, each alias counted as what it stands for."""
 MAX_DEPTH: Final = 64
 MAX_DOCUMENTS: Final = 1_000
+MAX_QUOTES: Final = 100
 
 _BOUNDARY: Final = re.compile(r"^(?:---(?=\s|$)|\.\.\.(?=\s|$))", re.MULTILINE)
 _TOO_LARGE: Final = f"has more than {MAX_NODES} values, aliases counted as what they stand for"
@@ -54,6 +55,32 @@ def _first_line(part: str) -> str:
 
 
 def _document(part: str, line: int) -> object:
+    for _ in range(MAX_QUOTES):
+        try:
+            return _value(part, line)
+        except Invalid as error:
+            mended = _without_escaped_quote(part, error.__cause__)
+            if mended is None:
+                raise
+            part = mended
+    raise Invalid("body", f"has more than {MAX_QUOTES} escapes that YAML does not know")
+
+
+def _without_escaped_quote(part: str, error: BaseException | None) -> str | None:
+    """`part` without the backslash of an `\\'` in double quotes: YAML has no such escape, but kubectl takes it."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None or "unknown escape" not in str(getattr(error, "problem", "")):
+        return None
+    lines = part.split("\n")
+    text = lines[mark.line]
+    at = text.find("\\'", max(0, mark.column - 1), mark.column + 2)
+    if at < 0:
+        return None
+    lines[mark.line] = text[:at] + text[at + 1 :]
+    return "\n".join(lines)
+
+
+def _value(part: str, line: int) -> object:
     yaml, loader = _yaml()
     try:
         _check_shape(yaml, loader, part)

@@ -322,6 +322,16 @@ def test_yaml_is_read_as_kubernetes_reads_it():
     }
 
 
+def test_an_escaped_single_quote_in_double_quotes_is_taken_as_kubectl_takes_it():
+    text = r"""a: "-o=jsonpath=\'{.x}{\": \"}\'"
+b: |
+  it\'s "\'"
+"""
+    assert yaml_reading.read(text) == ([{"a": """-o=jsonpath='{.x}{": "}'""", "b": r"""it\'s "\'""" + '"\n'}], [])
+    _, refusals = yaml_reading.read(r'a: "\q"')
+    assert "unknown escape" in refusals[0].reason
+
+
 def test_too_many_documents_are_refused_whole():
     with pytest.raises(Invalid, match="in parts"):
         yaml_reading.read("---\na: b\n" * (yaml_reading.MAX_DOCUMENTS + 1))
@@ -370,8 +380,9 @@ def test_what_is_no_export_is_refused_whole(memory, text, said):
 
 PIECES = (
     "apiVersion: batch/v1\n§kind: CronJob\n§metadata: {name: a}\n§spec:\n§  schedule: '* * * * *'\n§---\n§- §&a §*a"
-    "§<<: §{§}§[§]§'§: §\t§\n§\x00§\ud800§é§!!map §? §|\n§# §* * * * * x§@daily y§CRON_TZ=UTC\n§TZ=x\n§{{ a }}§%§\\§@every 5m z"
-    '§0 0 30 2 * q§\r\n§{"Name": "a"§"ScheduleExpression": "rate(1 day)"§"Target": {}§,§1e999§null§5§{"Schedules": ['
+    "§<<: §{§}§[§]§'§: §\t§\n§\x00§\ud800§é§!!map §? §|\n§# §* * * * * x§@daily y§CRON_TZ=UTC\n§TZ=x\n§{{ a }}"
+    "§%§\\§@every 5m z§0 0 30 2 * q§\r\n"
+    '§{"Name": "a"§"ScheduleExpression": "rate(1 day)"§"Target": {}§,§1e999§null§5§{"Schedules": ['
 )
 
 

@@ -89,7 +89,15 @@ def test_a_job_that_is_plain_decides_for_those_that_are_not():
 def test_whoever_knows_the_form_says_so_by_name_or_by_path():
     assert one("0 4 * * * alice reindex", form=Form.SYSTEM).payload["user"] == "alice"
     assert one("0 4 * * * alice reindex", path="web1:/etc/cron.d/search").payload["command"] == "reindex"
-    assert one("0 4 * * * root /x", path="/var/spool/cron/crontabs/bob").payload["command"] == "root /x"
+    assert one("0 4 * * * alice /x", path="/var/spool/cron/crontabs/bob").payload["command"] == "alice /x"
+
+
+def test_a_path_that_the_file_plainly_contradicts_does_not_decide():
+    sheet = read("0 0 * * * /usr/bin/freshclam", Options(path="etc/crontab"))
+    assert sheet.candidates[0].payload["command"] == "/usr/bin/freshclam"
+    assert "though etc/crontab should have the system form" in sheet.notes[0]
+    mixed = read("0 0 * * * root /x\n0 1 * * * /y", Options(path="etc/crontab"))
+    assert (mixed.candidates[0].payload["user"], len(mixed.refusals)) == ("root", 1)
 
 
 def test_in_the_system_form_a_command_without_its_user_is_refused():

@@ -169,6 +169,7 @@ def test_without_a_backoff_limit_the_controller_retries_six_times():
         (manifest(startingDeadlineSeconds="10"), "no whole number"),
         ({**REPORT, "metadata": {}}, "metadata.name"),
         ({**REPORT, "metadata": {"name": '{{ include "x.fullname" . }}'}}, "template"),
+        ({**REPORT, "metadata": {"name": {"jobName": None}}}, "is it a template?"),
         ({**REPORT, "apiVersion": ""}, "apiVersion"),
         ({"metadata": {}}, "has no kind"),
         ("hello", "not a resource"),

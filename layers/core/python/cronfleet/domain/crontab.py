@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cronfleet.domain import imported
-from cronfleet.domain.crontab_form import USER_NAME, Form, form_of_content, form_of_path
+from cronfleet.domain.crontab_form import USER_NAME, Form, form_of_content, form_of_path, plain_form
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import Candidate, Refusal, Sheet
 from cronfleet.domain.instant import EARLIEST
@@ -167,20 +167,22 @@ def assignment(line: str) -> tuple[str, str]:
 
 def _is_switched_off(line: str) -> bool:
     """Whether a comment holds a job, which somebody has switched off."""
-    return line.lstrip(_BLANKS).startswith("#") and _SWITCHED_OFF.match(line.lstrip(_BLANKS)) is not None
+    text = line.lstrip(_BLANKS)
+    return text.startswith("#") and _SWITCHED_OFF.match(text) is not None and "command to be execute" not in text
 
 
 def _form(lines: list[str], options: Options) -> tuple[Form, str]:
     if options.form is not None:
         return options.form, f"read in the {options.form} form, as asked"
-    by_path = form_of_path(options.path)
-    if by_path is not None:
-        return by_path, f"read in the {by_path} form, as {options.path} has it"
     jobs = [line for line in lines if _kind(line) is None]
     rests = [rest for job in jobs if (rest := _split(_one_zone(job)[1])[1])]
-    form = form_of_content(rests, (line for line in lines if _kind(line) == "comments"))
-    other = "a user" if form is Form.SYSTEM else "no user"
-    return form, f"read in the {form} form: {other} seems to stand before the commands; form=… says otherwise"
+    by_path, plain = form_of_path(options.path), plain_form(rests)
+    if by_path is not None and plain in (None, by_path):
+        return by_path, f"read in the {by_path} form, as {options.path} has it"
+    form = plain or form_of_content(rests, (line for line in lines if _kind(line) == "comments"))
+    other = "a user stands" if form is Form.SYSTEM else "no user stands"
+    against = f", though {options.path} should have the {by_path} form" if by_path else ""
+    return form, f"read in the {form} form: {other} before the commands, it seems{against}; form=… says otherwise"
 
 
 def _notes(text: str, lines: list[str], options: Options) -> Iterator[str]:

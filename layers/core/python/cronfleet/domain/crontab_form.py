@@ -1,7 +1,8 @@
 """The two forms of a crontab: a user's own, and the system's, which names the user of each job before its command.
 
-Nothing in a file says which it is. Where the caller does not say, its path does (`/etc/crontab`, `/etc/cron.d/…` and
-`/var/spool/cron/…`); else the words after the times are weighed, over the whole file.
+Nothing in a file says which it is. Where the caller does not say, the words after the times do, if some are plainly
+users or plainly none; else the file's path (`/etc/crontab`, `/etc/cron.d/…`, `/var/spool/cron/…`); else all words are
+weighed, and the comments.
 """
 
 import re
@@ -56,16 +57,17 @@ def form_of_path(path: str) -> Form | None:
     return Form.USER if _USER_PATH.search(path) else None
 
 
-def form_of_content(rests: Iterable[str], comments: Iterable[str]) -> Form:
-    """What `rests`, that which follows the times of each job, and the comments say; the user's where even.
+def plain_form(rests: Iterable[str]) -> Form | None:
+    """The form that some of `rests`, that which follows each job's times, plainly have, and none plainly has not."""
+    plain = {weight > 0 for rest in rests if abs(weight := _weight(rest)) >= _PLAIN}
+    if len(plain) != 1:
+        return None
+    return Form.SYSTEM if plain.pop() else Form.USER
 
-    What is plain in one job decides; where no job is plain, or both kinds stand there, all of them are weighed.
-    """
-    weights = [_weight(rest) for rest in rests]
-    plain = {weight > 0 for weight in weights if abs(weight) >= _PLAIN}
-    if len(plain) == 1:
-        return Form.SYSTEM if plain.pop() else Form.USER
-    weight = _PLAIN * any(map(_HEADER.search, comments)) + sum(weights)
+
+def form_of_content(rests: Iterable[str], comments: Iterable[str]) -> Form:
+    """What all `rests` and the comments together say; the user's where they are even."""
+    weight = _PLAIN * any(map(_HEADER.search, comments)) + sum(map(_weight, rests))
     return Form.SYSTEM if weight > 0 else Form.USER
 
 

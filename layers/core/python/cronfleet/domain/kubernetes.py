@@ -112,7 +112,7 @@ def _text(resource: object) -> str:
         return imported.shown(str(resource))
     place = _mapping(resource.get("metadata"))
     spec = _mapping(resource.get("spec"))
-    name = "/".join(str(part) for part in (place.get("namespace"), place.get("name")) if part)
+    name = "/".join(part for part in (place.get("namespace"), place.get("name")) if isinstance(part, str) and part)
     schedule = f": {spec['schedule']}" if isinstance(spec.get("schedule"), str) else ""
     return imported.shown(" ".join(filter(None, (str(resource.get("kind", "")), name))) + schedule)
 
@@ -148,6 +148,9 @@ def _name(metadata: Mapping[str, Any]) -> str:
     name = metadata.get("name") or metadata.get("generateName")
     if not name:
         raise Invalid("metadata.name", "has no metadata.name")
+    for field in ("name", "namespace"):
+        if isinstance(metadata.get(field), dict | list):
+            raise Invalid(f"metadata.{field}", f"has a metadata.{field} that is no text; is it a template?")
     return str(name)
 
 
