@@ -214,9 +214,7 @@ def test_time_moves_forward_where_two_local_times_lie_within_the_shift(old: Zone
     assert following.nominal_at == at("2026-12-02 19:00")
 
 
-def test_a_wildcard_goes_on_with_the_first_real_minute_it_names(
-    old: ZoneSource, tmp_path: Path
-) -> None:
+def test_a_wildcard_goes_on_with_the_first_real_minute_it_names(old: ZoneSource, tmp_path: Path) -> None:
     half = release(tmp_path, "2026h", {PLACE: [(0, 5 * 3600), (CHANGE, 19_800)]})
     timer = new(old, CronTrigger("0 * * * *", PLACE), at("2026-12-01 10:10"))
     made = look(half, timer, at("2026-12-01 10:20"))
@@ -224,14 +222,8 @@ def test_a_wildcard_goes_on_with_the_first_real_minute_it_names(
     assert made.timer.nominal_at == at("2026-12-01 10:30")
     made = look(half, timer, at("2026-12-01 10:40"))
     assert made is not None
-<<<<<<< Updated upstream
     assert made.timer.due_at == at("2026-12-01 10:40")
     assert fire_of(half, made.timer, made.timer.due_at) == Fire(at("2026-12-01 10:30"), at("2026-12-01 10:40"))
-=======
-    assert (made.timer.nominal_at, made.timer.due_at) == (at("2026-12-01 11:30"), at("2026-12-01 10:40"))
-    assert made.timer.backlog is not None
-    assert made.timer.backlog.next_at == at("2026-12-01 10:30")
->>>>>>> Stashed changes
 
 
 def test_a_gaps_end_gives_way_to_the_time_that_the_gap_no_longer_holds(tmp_path: Path) -> None:
