@@ -101,6 +101,10 @@ def _times(text: str) -> tuple[set[int], bool]:
         return set(range(_minute(match[1]), _minute(match[2]) + 1, 60)), False
     if match := re.fullmatch(r"Every (\d+) hours from (\d\d:\d\d) to (\d\d:\d\d)", text):
         return set(range(_minute(match[2]), _minute(match[3]) + 1, int(match[1]) * 60)), True
+    if match := re.fullmatch(r"Every (hour|minute|\d+ minutes) from (\d\d:\d\d) through midnight to (\d\d:\d\d)", text):
+        step = {"hour": 60, "minute": 1}.get(match[1]) or int(match[1].split()[0])
+        found = range(_minute(match[2]), _minute(match[3]) + 1441, step)
+        return {at % 1440 for at in found}, match[1] != "hour"
     if text == "Every hour, on the hour":
         return set(range(0, 1440, 60)), True
     return _minutes_and_hours(text)

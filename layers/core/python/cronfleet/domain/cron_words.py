@@ -92,8 +92,9 @@ def duration_words(seconds: int) -> str:
 
 def _cron_words(trigger: CronTrigger) -> str:
     fields = fields_of(trigger)
-    said = time_words(fields.minutes, fields.hours, fields.fixed_time)
     rule = trigger.calendar
+    over_midnight = rule is None and _names_all_days(fields)
+    said = time_words(fields.minutes, fields.hours, fields.fixed_time, over_midnight=over_midnight)
     by_number = rule is not None and rule.mode is Mode.NTH_BUSINESS_DAY
     said += _business_day_words(rule.nth, fields.months) if rule and by_number else _day_words(fields)
     if fields.years is not None:
@@ -127,9 +128,27 @@ def _policy_words(trigger: CronTrigger) -> str:
 # --- times of day ----------------------------------------------------------------------------------------------
 
 
-def time_words(minutes: Sequence[int], hours: Sequence[int], fixed_time: bool) -> str:
-    """The times of day at which a job fires, beginning with a capital."""
-    return _fixed_words(minutes, hours) if fixed_time else _wildcard_words(minutes, hours)
+def time_words(minutes: Sequence[int], hours: Sequence[int], fixed_time: bool, *, over_midnight: bool = False) -> str:
+    """The times of day at which a job fires, beginning with a capital.
+
+    `over_midnight`: a stretch of hours may be told over the end of the day, since no day is left out.
+    """
+    through = over_midnight and _over_midnight(minutes, hours, fixed_time)
+    return through or (_fixed_words(minutes, hours) if fixed_time else _wildcard_words(minutes, hours))
+
+
+def _over_midnight(minutes: Sequence[int], hours: Sequence[int], fixed_time: bool) -> str:
+    """`Every hour from 22:00 through midnight to 02:00`; empty for anything else than one such stretch."""
+    turned = _turned(hours, 24)
+    if turned is hours or (fixed_time and (len(minutes) > 1 or len(hours) <= FEWEST_IN_RANGE)):
+        return ""
+    every = "Every hour" if fixed_time else _every_words(minutes)
+    begin, end = _clock(turned[0], minutes[0]), _clock(turned[-1] - 24, minutes[-1])
+    return every and f"{every} from {begin} through midnight to {end}"
+
+
+def _names_all_days(fields: CronFields) -> bool:
+    return fields.days.is_every_day and len(fields.months) == 12 and fields.years is None
 
 
 def _fixed_words(minutes: Sequence[int], hours: Sequence[int]) -> str:
