@@ -43,10 +43,10 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     """
     if not names_otherwise(timer):
         return None
-    now = onwards(timer, now)
     after = replace(timer, trigger=_retold(timer.trigger), version=version)
     if timer.status is not Status.ACTIVE:
-        return _held_back(timer, after, now, change_id)
+        return _held_back(timer, after, max(now, timer.updated_at), change_id)
+    now = onwards(timer, now)
     if last is not None and last.epoch == timer.epoch and any(fire.due_at > now for fire in last.fires):
         raise Contended(f"schedule {timer.schedule_id} has a fire that is claimed and about to run")
     at = _pending(timer, after.trigger, _last_nominal(last), now)
