@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from cronfleet.domain import zones
 from cronfleet.domain.calendar import Calendar, CalendarRule, DateKind, Dates, Mode, day_of
+from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, SECOND, from_datetime, to_text
 from cronfleet.domain.lint import Lint, WarningCode, look_over
 from cronfleet.domain.time_text import OLDEST, parse_moment
-from cronfleet.domain.trigger import CronTrigger, parse_trigger
+from cronfleet.domain.trigger import CronTrigger, fires, parse_trigger
 from cronfleet.domain.zone_names import _OWN, current_name
 from simulator.oracle import Oracle
 from tests.support.cron_expressions import changes, expressions
@@ -258,6 +259,18 @@ def test_a_change_of_the_clock_is_told_with_what_it_does() -> None:
     assert "the first time (2027-10-31T00:30:00Z)" in text
 
 
+def test_a_skipped_time_that_meets_a_regular_one_is_told_as_one_fire_and_one_left_out_as_left_out() -> None:
+    text = text_of("dst_change", look("0 2,3 * * *", "Europe/Paris"))
+    assert "so it falls together with the fire at 03:00 (2027-03-28T01:00:00Z)" in text
+    trigger = CronTrigger("0 2,3 * * *", "Europe/Paris", gap=Gap.SKIP)
+    assert "so that fire is skipped" in text_of("dst_change", look_over(trigger, NOW))
+
+
+def test_a_time_that_comes_twice_on_the_day_before_is_told_with_its_day() -> None:
+    text = text_of("dst_change", look("30 23 * * *", "Africa/Cairo"))
+    assert "On 2027-10-29 at 00:00 it goes back to 23:00: 23:30 comes twice on 2027-10-28" in text
+
+
 def test_a_wildcard_job_loses_and_repeats_its_times() -> None:
     text = text_of("dst_change", look("*/30 2 * * *", "Europe/Paris"))
     assert "02:00 and 02:30 do not exist that day, so those fires are skipped" in text
@@ -406,13 +419,18 @@ def test_the_warning_of_a_change_comes_exactly_where_it_touches_a_named_time_and
     hour = (local + timedelta(hours=data.draw(st.sampled_from([-2, -1, 0, 1])))).hour
     after = change - timedelta(days=2)
     expression = f"{minute} {hour} * * *"
-    lint = look_over(CronTrigger(expression, zone), from_datetime(after))
+    gap, overlap = data.draw(st.sampled_from([None, Gap.SKIP])), data.draw(st.sampled_from([None, *Repeat]))
+    trigger = CronTrigger(expression, zone, gap, overlap)
+    lint = look_over(trigger, from_datetime(after))
     oracle = Oracle(expression, zone)
     walls = [at for at in _walls(zone, change) if oracle.matches(at)]
     told = [w.text for w in lint.warnings if w.code is WarningCode.DST_CHANGE]
     said = told[0].split(". ")[1] if told else "no time that it names is touched"
     assert ("no time that it names is touched" in said) == (not walls), (said, walls)
-    fired = [to_text(from_datetime(at)) for at in oracle.fires(change - HALF_A_DAY, change + HALF_A_DAY)]
+    begin, end = change - HALF_A_DAY, change + HALF_A_DAY
+    fired = [to_text(at) for at in fires(trigger, from_datetime(begin), from_datetime(end))]
+    if gap is None and overlap in (None, Repeat.FIRST):
+        assert fired == [to_text(from_datetime(at)) for at in oracle.fires(begin, end)]
     shown = re.findall(r"\d{4}-\d\d-\d\dT[\d:]+Z", said)
     assert set(shown) <= set(fired), "what is said to fire does"
     if walls and ("skipped" in said) == bool(shown):

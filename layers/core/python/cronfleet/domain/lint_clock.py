@@ -9,6 +9,7 @@ from typing import Final
 
 from cronfleet.domain import zones
 from cronfleet.domain.calendared import search_of
+from cronfleet.domain.clock_policy import Gap
 from cronfleet.domain.cron import Cron
 from cronfleet.domain.cron_words import listed
 from cronfleet.domain.errors import Invalid
@@ -110,21 +111,30 @@ def _effect(look: CronLook, change: Change, walls: list[int]) -> str:
 
 
 def _in_gap(look: CronLook, change: Change, walls: list[int]) -> str:
-    times, one = _times(walls), len(walls) == 1
-    missing = f"{times} {'does' if one else 'do'} not exist that day"
-    if look.trigger.next_after(change.at * SECOND - 1) == change.at * SECOND and look.fields.fixed_time:
-        at = wall_words(change.at + change.after)
-        return f"{missing}, so it fires {'' if one else 'once '}at {at} instead ({to_text(change.at * SECOND)})"
-    return f"{missing}, so {'that fire is' if one else 'those fires are'} skipped"
+    one = len(walls) == 1
+    missing = f"{_times(walls)} {'does' if one else 'do'} not exist {_when(change, walls)}"
+    moves = look.fields.fixed_time and look.trigger.gap_policy is Gap.AFTER
+    if not moves or look.trigger.next_after(change.at * SECOND - 1) != change.at * SECOND:
+        return f"{missing}, so {'that fire is' if one else 'those fires are'} skipped"
+    at, instant = wall_words(change.high), to_text(change.at * SECOND)
+    if search_of(look.trigger).next_wall(change.high) == change.high:
+        return f"{missing}, so {'it falls' if one else 'they fall'} together with the fire at {at} ({instant})"
+    return f"{missing}, so it fires {'' if one else 'once '}at {at} instead ({instant})"
 
 
 def _in_overlap(look: CronLook, change: Change, walls: list[int]) -> str:
     first, second = walls[0] - change.before, walls[0] - change.after
     fired = [at for at in (first, second) if look.trigger.next_after(at * SECOND - 1) == at * SECOND]
-    comes = f"{_times(walls)} {'comes' if len(walls) == 1 else 'come'} twice that day"
+    comes = f"{_times(walls)} {'comes' if len(walls) == 1 else 'come'} twice {_when(change, walls)}"
     instants = listed(to_text(at * SECOND) for at in fired) if fired else "never"
     which = "both times" if len(fired) != 1 else "the first time" if fired == [first] else "the second time"
     return f"{comes}, and it fires {which} ({instants})"
+
+
+def _when(change: Change, walls: list[int]) -> str:
+    """At midnight the clock goes back into the day before."""
+    day = day_of(walls[0])
+    return "that day" if day == day_of(change.at + change.before) else f"on {day.isoformat()}"
 
 
 def _times(walls: list[int]) -> str:
