@@ -120,8 +120,8 @@ def _whole_numbers(value: Any) -> Any:
 
 
 def _finish_schemas(schemas: dict[str, Any]) -> None:
-    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError"):
-        schemas.pop(name, None)
+    for name in ("HTTPValidationError", "ValidationError", "ResponseValidationError", "DocumentBody", "CrontabBody"):
+        schemas.pop(name, None)  # the last two are how files reach their routes; callers send them as they are
     for model in (ProblemAnswer, GatewayAnswer):
         made = TypeAdapter(model).json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(made.pop("$defs", {}))

@@ -6,6 +6,7 @@ no YAML costs the others nothing.
 """
 
 import functools
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,6 +14,8 @@ from typing import Any, Final
 from cronfleet.domain import imported
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import Marked, Refusal
+
+from .reading import check_value, parse
 
 MAX_NODES: Final = 50_000
 """Of one document, each alias counted as what it stands for."""
@@ -59,11 +62,23 @@ def _document(part: str, line: int) -> object:
         try:
             return _value(part, line)
         except Invalid as error:
+            if part.lstrip().startswith("{") and (found := _json(part)) is not None:
+                return found
             mended = _without_escaped_quote(part, error.__cause__)
             if mended is None:
                 raise
             part = mended
     raise Invalid("body", f"has more than {MAX_QUOTES} escapes that YAML does not know")
+
+
+def _json(part: str) -> Marked | None:
+    """What `part` is as JSON, whose escapes of characters beyond 16 bits YAML does not know."""
+    try:
+        value = parse(part)
+        check_value(value, ())
+        return json.loads(part, object_hook=Marked) if isinstance(value, dict) else None
+    except Invalid:
+        return None
 
 
 def _without_escaped_quote(part: str, error: BaseException | None) -> str | None:
@@ -94,7 +109,7 @@ def _value(part: str, line: int) -> object:
             return reader.construct_document(node)
         finally:
             reader.dispose()
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         raise Invalid("body", _reason(error, part, line)) from error
 
 
@@ -177,5 +192,6 @@ def _mapping(reader: Any, node: Any) -> Iterator[Marked]:
     yield marked
     reader.flatten_mapping(node)
     for key, value in reader.construct_pairs(node, deep=True):
-        name = key if isinstance(key, str) else str(key)
-        marked[name] = value
+        if isinstance(key, dict | list):  # `{{ .Values.schedule }}` is one, to YAML
+            raise TypeError("a name is a mapping or a list, not text")
+        marked[key if isinstance(key, str) else json.dumps(key)] = value

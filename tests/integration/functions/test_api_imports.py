@@ -279,6 +279,18 @@ def test_a_helm_template_is_refused_as_one(memory):
     assert "helm template" in answer["refused"][0]["reason"]
 
 
+def test_a_helm_template_without_control_lines_is_refused_as_one_too(memory):
+    text = CRONJOB.replace('"0 2 * * *"', "{{ .Values.schedule }}")
+    assert "helm template" in imported(memory, "kubernetes", text, "application/yaml")["refused"][0]["reason"]
+
+
+def test_escapes_that_only_json_has_are_read(memory):
+    (resource,), _ = yaml_reading.read(CRONJOB)
+    resource["spec"]["jobTemplate"] = {"spec": {"note": "\U0001f600"}}
+    answer = imported(memory, "kubernetes", json.dumps(resource), "application/json")
+    assert answer["schedules"][0]["payload"]["jobTemplate"]["spec"]["note"] == "\U0001f600"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

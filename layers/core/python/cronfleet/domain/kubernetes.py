@@ -95,7 +95,7 @@ def _notes(candidates: Sequence[Candidate], options: Options) -> Iterator[str]:
 
 def _is_other(resource: object) -> bool:
     if not isinstance(resource, dict):
-        raise Invalid("", f"is {type(resource).__name__}, not a resource with apiVersion and kind")
+        raise Invalid("", "is not a resource with apiVersion and kind")
     kind, version = resource.get("kind"), str(resource.get("apiVersion", ""))
     if kind is None:
         raise Invalid("kind", "has no kind; a resource has apiVersion and kind")
@@ -185,7 +185,7 @@ def _trigger(spec: Mapping[str, Any], options: Options) -> tuple[Mapping[str, ob
     if schedule is None:
         raise Invalid("spec.schedule", "has no spec.schedule")
     if not isinstance(schedule, str):
-        raise Invalid("spec.schedule", f"has a spec.schedule that is {type(schedule).__name__}: put it in quotes")
+        raise Invalid("spec.schedule", f"has a spec.schedule that is no text, {str(schedule)[:64]}: put it in quotes")
     placeholder = _PLACEHOLDER.search(f"{schedule} {zone or ''}")
     if placeholder:
         raise Invalid("", f"is a template: `{placeholder[0]}` is to be filled in first; import what it makes")
