@@ -97,6 +97,26 @@ def test_a_job_that_fails_is_retried_and_every_attempt_has_its_reason(api):
     assert all("the far end hung up" in attempt["error"] for attempt in run["attempts"][:2])
 
 
+def test_a_cronjob_is_imported_held_turned_on_by_its_label_and_fires(api):
+    cronjob = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "beat"},
+        "spec": {"schedule": "@every 1s", "jobTemplate": {"spec": {}}},
+    }
+    path = "/v1/imports/kubernetes?source=cluster&target=demo.heartbeat"
+    [one] = api.ask("POST", path, cronjob).body["schedules"]
+    assert (one["outcome"], one["status"]) == ("created", "held")
+    labels = {"labels": {"import": "cluster"}}
+    assert api.ask("POST", "/v1/bulk/resume?dry_run=true", labels).body["schedules"] == [one["id"]]
+    assert api.runs(one["id"]) == []
+    assert api.ask("POST", "/v1/bulk/resume", labels).body["counts"]["resumed"] == 1
+    api.wait_for_runs(one["id"], lambda rows: any(row["status"] == "succeeded" for row in rows))
+    [again] = api.ask("POST", path, cronjob).body["schedules"]
+    assert (again["outcome"], again["status"]) == ("unchanged", "active")
+    api.ask("POST", f"/v1/schedules/{one['id']}/pause", {"reason": "seen enough"})
+
+
 def _receipts(stack, run_id: str) -> dict[str, int]:
     """Name of each receipt of the run, and which attempt recorded it, as the table has them."""
     table = Aws(stack.facts["emulator"]).client("dynamodb")
