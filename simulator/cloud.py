@@ -17,6 +17,9 @@ Body = TypeVar("Body")
 LIMITS: Final = {"ticker": 30_000, "dispatcher": 60_000, "sweeper": 120_000, "worker": 900_000, "api": 29_000}
 """Milliseconds that an invocation of each function may last before it is stopped."""
 
+SCHEDULER: Final = frozenset({"ticker", "dispatcher", "sweeper"})
+"""The functions that decide when something runs."""
+
 MAX_RECEIVES: Final = 5
 """Deliveries of a message before it goes to the dead-letter queue."""
 
@@ -35,7 +38,9 @@ class Functions:
     def invoke(
         self, kind: str, body: Callable[[Process], Any], then: Callable[[Process], None] = lambda _: None
     ) -> None:
-        """Run `body` as one invocation of the function `kind`."""
+        """Run `body` as one invocation of the function `kind`; while the scheduler is out, nothing of it runs."""
+        if kind in SCHEDULER and self._is_out():
+            return
         self._number += 1
         process = Process(self._loop, f"{kind}-{self._number}", self._clock_error(), self._drift())
         self._weather.history.invocations[kind] += 1
@@ -48,6 +53,9 @@ class Functions:
 
         self._loop.after(LIMITS[kind], process.kill)
         process.start(lambda: body(process), over)
+
+    def _is_out(self) -> bool:
+        return any(self._weather.is_out(outage, self._loop.now) for outage in ("scheduler_outage", "second_outage"))
 
     def _clock_error(self) -> int:
         weather = self._weather
@@ -104,13 +112,19 @@ class Queue(Generic[Body]):
             self._loop.after(delay_seconds * SECOND + late, partial(self._arrive, message))
 
     def _arrive(self, message: _Message[Body]) -> None:
-        if self._weather.is_out("polling_outage", self._loop.now):
-            end = self._weather.faults.polling_outage[1]
+        outage = self._outage()
+        if outage is not None:
+            end = getattr(self._weather.faults, outage)[1]
             self._loop.at(end + self._weather.rng.randint(0, 2_000), lambda: self._arrive(message))
         elif self._free == 0:
             self._waiting.append(message)
         else:
             self._deliver(message)
+
+    def _outage(self) -> str | None:
+        """What keeps this queue from being polled now."""
+        scheduler = ("scheduler_outage", "second_outage") if self._kind in SCHEDULER else ()
+        return next((out for out in ("polling_outage", *scheduler) if self._weather.is_out(out, self._loop.now)), None)
 
     def _deliver(self, message: _Message[Body]) -> None:
         self._free -= 1

@@ -29,6 +29,7 @@ KINDS: Final = (
     "missed_minutes",
     "polling_outage",
     "store_outage",
+    "scheduler_outage",
 )
 """Every kind of fault; the names that `--faults` takes."""
 
@@ -58,6 +59,10 @@ class Faults:
     missed_minutes: float = 0.0
     polling_outage: tuple[int, int] = (0, 0)
     store_outage: tuple[int, int] = (0, 0)
+    scheduler_outage: tuple[int, int] = (0, 0)
+    """Neither ticker nor dispatcher nor sweeper is invoked."""
+    second_outage: tuple[int, int] = (0, 0)
+    """A second one, which comes with the first: soon after it, while what that missed is caught up."""
 
     @property
     def kinds(self) -> list[str]:
@@ -70,6 +75,7 @@ NONE: Final = Faults()
 
 def drawn(rng: random.Random, begin: int, end: int, allowed: Collection[str] = KINDS) -> Faults:
     """Faults of one seed between `begin` and `end` (true time); each allowed kind is on half of the time."""
+    outage = _span(rng, begin, end, rng.choice([3, 15, 60]) * MINUTE)
     strengths = {
         "crash": rng.choice([0.002, 0.01, 0.03]),
         "lost_reply": rng.choice([0.005, 0.02, 0.05]),
@@ -88,8 +94,12 @@ def drawn(rng: random.Random, begin: int, end: int, allowed: Collection[str] = K
         "missed_minutes": rng.choice([0.1, 0.4]),
         "polling_outage": _span(rng, begin, end, 60 * MINUTE),
         "store_outage": _span(rng, begin, end, 20 * MINUTE),
+        "scheduler_outage": outage,
     }
     on = {kind: strength for kind, strength in strengths.items() if rng.random() < 0.5 and kind in allowed}
+    if "scheduler_outage" in on and rng.random() < 0.5:
+        again = outage[1] + rng.randint(5, 300) * SECOND
+        on["second_outage"] = (again, again + rng.randint(1, 10) * MINUTE)
     return Faults(**on)  # type: ignore[arg-type]  # each kind's own type, by its name
 
 

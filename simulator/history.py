@@ -18,6 +18,8 @@ class Request:
     answered_at: int | None = None
     answer: str = ""
     """`accepted`, `refused`, or `unknown`: a silence that may hide either."""
+    missed: tuple[int, int | None, int] | None = None
+    """Of a resume: how many of the fires held back are wanted, how old they may be (seconds), how many a minute."""
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cronfleet.domain.instant import Instant
@@ -47,10 +47,16 @@ def drawn_trigger(rng: random.Random, now: int) -> Trigger:
     return OneShotTrigger(at, str(at), None)
 
 
+def drawn_missed(rng: random.Random, policy: MisfirePolicy) -> Misfire:
+    """What is wanted of missed time: some or all of it, however old or not, fast or slowly."""
+    window = rng.choice([None, None, 120, 900])
+    return Misfire(policy, rng.randint(1, 70), window_seconds=window, per_minute=rng.choice([2, 6, 20, 60, 600]))
+
+
 def drawn_spec(rng: random.Random, now: int) -> Spec:
     """A definition with policies of every kind."""
     policy = rng.choice(list(MisfirePolicy))
-    misfire = Misfire(policy, rng.randint(1, 70), rng.choice([0, 30, 60, 300]))
+    misfire = replace(drawn_missed(rng, policy), grace_seconds=rng.choice([0, 30, 60, 300]))
     backoff = Backoff(rng.choice(list(BackoffKind)), rng.randint(1, 20), 120)
     retry = Retry(rng.randint(1, 4), backoff)
     policies = Policies(
@@ -59,6 +65,7 @@ def drawn_spec(rng: random.Random, now: int) -> Spec:
         jitter_seconds=rng.choice([0, 0, 7, 40]),
         retry=retry,
         timeout_seconds=rng.choice([20, 60, 120]),
+        after_pause=drawn_missed(rng, rng.choice([MisfirePolicy.SKIP, *MisfirePolicy])),
     )
     return Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies)
 
@@ -91,14 +98,30 @@ def describe(text: str) -> Change:
     return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
 
 
+def repace(per_minute: int) -> Change:
+    """An edit of how fast missed fires are caught up."""
+
+    def made(current: Spec | None, _now: Instant) -> Spec:
+        spec = current or Spec(CronTrigger("* * * * *", "UTC"), HandlerTarget("sim.job"))
+        misfire = replace(spec.policies.misfire, per_minute=per_minute)
+        return replace(spec, policies=replace(spec.policies, misfire=misfire))
+
+    return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
+
+
 def pause(until: int | None) -> Change:
     """A pause, with an end of its own or without."""
     return lambda schedules, _runs, caller, name: schedules.pause(caller, name, reason="maintenance", until=until)
 
 
-def resume(missed: Misfire | None) -> Change:
-    """A resume that wants what `missed` says of the fires held back."""
-    return lambda schedules, _runs, caller, name: schedules.resume(caller, name, missed=missed)
+@dataclass(frozen=True)
+class Resume:
+    """A resume that wants what `missed` says of the fires held back; `None`: what the schedule says."""
+
+    missed: Misfire | None
+
+    def __call__(self, schedules: Schedules, _runs: Runs, caller: Caller, name: str) -> Any:
+        return schedules.resume(caller, name, missed=self.missed)
 
 
 def delete() -> Change:
@@ -117,14 +140,15 @@ def drawn_change(rng: random.Random, now: int) -> tuple[str, Change]:
     if kind < 0.25:
         return "pause", pause(now + rng.randint(5, 900) * SECOND if rng.random() < 0.4 else None)
     if kind < 0.50:
-        missed = rng.choice(
-            [None, Misfire(MisfirePolicy.FIRE_ONCE), Misfire(MisfirePolicy.CATCH_UP, rng.randint(2, 90))]
-        )
-        return "resume", resume(missed)
+        policies = [None, MisfirePolicy.FIRE_ONCE, MisfirePolicy.CATCH_UP]
+        policy = rng.choice(policies)
+        return "resume", Resume(None if policy is None else drawn_missed(rng, policy))
     if kind < 0.65:
         return "retime", retime(drawn_trigger(rng, now))
-    if kind < 0.75:
+    if kind < 0.70:
         return "edit", describe(f"edited at {now}")
+    if kind < 0.75:
+        return "edit", repace(rng.choice([3, 30]))
     if kind < 0.88:
         return "run", run_now()
     if kind < 0.94:

@@ -81,7 +81,7 @@ def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) ->
 def _let_all_go_on(world: World) -> None:
     """Callers resume what is paused, so that every nominal that was held back gets its entry."""
     for tenant, name in sorted(world.store.state.timers):
-        world.loop.after(2 * MINUTE, partial(world.ask, tenant, name, "resume", population.resume(None)))
+        world.loop.after(2 * MINUTE, partial(world.ask, tenant, name, "resume", population.Resume(None)))
 
 
 def _settle(world: World, calm_at: int) -> int:
@@ -95,8 +95,10 @@ def _settle(world: World, calm_at: int) -> int:
 
 
 def _is_unsettled(world: World, before: int) -> bool:
-    """Whether a row from before has not ended, or a shard's books still owe something claimed before."""
+    """Whether a row from before has not ended, something is still to be caught up, or books owe what was claimed."""
     state = world.store.state
+    if any(timer.backlog is not None for timer in state.timers.values()):
+        return True
     if any(row.status.value not in TERMINAL and key.nominal_at <= before for key, row in world.rows.items()):
         return True
     owed = [state.batches[batch_id] for batch_id in state.batches if batch_id.shard in state.books]

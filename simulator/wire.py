@@ -17,7 +17,7 @@ TIMER_WRITES: Final = frozenset({"claim", "defer", "commit"})
 UNITS_PER_TIMER_WRITE: Final = 2
 """Write units of the index: an entry out, an entry in."""
 
-CLOCK_STEPS: Final = (-30_000, -2_000, 2_000, 30_000, 3_600_000)
+CLOCK_STEPS: Final = (-3_600_000, -30_000, -2_000, 2_000, 30_000, 3_600_000)
 """Milliseconds by which a clock is set in the middle of an invocation."""
 
 TIMEOUT: Final = 5 * SECOND

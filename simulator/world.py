@@ -153,6 +153,9 @@ class World:
     def ask(self, tenant: str, schedule_id: str, action: str, change: population.Change) -> None:
         """A caller's request, as an invocation of the API; what it heard is noted."""
         request = Request(f"request-{next(self._requests)}", tenant, schedule_id, action, self.loop.now)
+        if isinstance(change, population.Resume) and change.missed is not None:
+            missed = change.missed
+            request.missed = (missed.wanted, missed.window_seconds, missed.per_minute)
         self.history.requests.append(request)
         caller = Caller(Tenant(tenant), "key", request.request_id)
 

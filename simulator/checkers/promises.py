@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
+from simulator.checkers.missed import check_missed
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, SECOND
@@ -204,6 +205,7 @@ def check_answers(world: World, _spans: Spans) -> Iterator[Violation]:
 Checker = Callable[[World, Spans], Iterator[Violation]]
 CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_ledger(world, spans.settled_at),
+    lambda world, spans: check_missed(world, spans.end_at),
     check_leases,
     check_rows,
     check_early,

@@ -117,6 +117,7 @@ def taken(backlog: Backlog, trigger: Trigger, now: Instant, room: int) -> Taken:
         stretches[:1] = [] if left is None else [left]
         if left is None:
             continue
+        turn_at = max(turn_at, floor_second(left.late.noticed_at))
         for nominal_at in _nominals(left, trigger):
             fires.append(Fire(nominal_at, floor_second(turn_at), left.late))
             turn_at += left.turn
