@@ -178,12 +178,12 @@ def _yaml() -> tuple[Any, Any]:
 
 _PLAIN: Final = (
     ("bool", r"^(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$", list("tTfFyYnNoO")),
-    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,17})$", list("-+0123456789")),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,17}|0[0-7]{1,12}|0x[0-9a-fA-F]{1,12})$", list("-+0123456789")),
     ("float", r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?$", list("-+.0123456789")),
     ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
     ("merge", r"^<<$", ["<"]),
 )
-"""Which plain words are more than text: the types of JSON, with YAML 1.1's words for true and false."""
+"""Which plain words are more than text: the types of JSON, with YAML 1.1's truth values and octal numbers (`0644`)."""
 
 
 def _mapping(reader: Any, node: Any) -> Iterator[Marked]:

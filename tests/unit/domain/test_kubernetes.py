@@ -169,6 +169,8 @@ def test_without_a_backoff_limit_the_controller_retries_six_times():
         (manifest(startingDeadlineSeconds="10"), "no whole number"),
         ({**REPORT, "metadata": {}}, "metadata.name"),
         ({**REPORT, "metadata": {"name": '{{ include "x.fullname" . }}'}}, "template"),
+        ({**REPORT, "metadata": {"name": "report-${ENVIRONMENT}"}}, "`${ENVIRONMENT}` is to be filled in"),
+        ({**REPORT, "metadata": {"name": "report", "namespace": "<YOUR_NAMESPACE>"}}, "<YOUR_NAMESPACE>"),
         ({**REPORT, "metadata": {"name": {"jobName": None}}}, "is it a template?"),
         ({**REPORT, "apiVersion": ""}, "apiVersion"),
         ({"metadata": {}}, "has no kind"),

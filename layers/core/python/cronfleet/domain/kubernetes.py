@@ -29,7 +29,7 @@ _API: Final = re.compile(r"batch/v(1|1beta1|2alpha1)")
 _LISTS: Final = frozenset({"List", "CronJobList"})
 _ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s+(.*)", re.DOTALL)
 _EVERY: Final = re.compile(r"@every\s+(\S+)")
-_PLACEHOLDER: Final = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|<[^>]*>|%[A-Z_]+%|__\w+__|@@\w+@@|\{\{")
+_PLACEHOLDER: Final = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|<[^>]*>|%[A-Z_]+%|%s|__\w+__|@@\w+@@|\{\{")
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _NO_SUCH: Final = {
     "successfulJobsHistoryLimit": "the ledger keeps every run",
@@ -151,7 +151,14 @@ def _name(metadata: Mapping[str, Any]) -> str:
     for field in ("name", "namespace"):
         if isinstance(metadata.get(field), dict | list):
             raise Invalid(f"metadata.{field}", f"has a metadata.{field} that is no text; is it a template?")
+    _check_filled_in(f"{name} {metadata.get('namespace') or ''}")
     return str(name)
+
+
+def _check_filled_in(text: str) -> None:
+    placeholder = _PLACEHOLDER.search(text)
+    if placeholder:
+        raise Invalid("", f"is a template: `{placeholder[0]}` is to be filled in first; import what it makes")
 
 
 def _check_template(value: object) -> None:
@@ -186,9 +193,7 @@ def _trigger(spec: Mapping[str, Any], options: Options) -> tuple[Mapping[str, ob
         raise Invalid("spec.schedule", "has no spec.schedule")
     if not isinstance(schedule, str):
         raise Invalid("spec.schedule", f"has a spec.schedule that is no text, {str(schedule)[:64]}: put it in quotes")
-    placeholder = _PLACEHOLDER.search(f"{schedule} {zone or ''}")
-    if placeholder:
-        raise Invalid("", f"is a template: `{placeholder[0]}` is to be filled in first; import what it makes")
+    _check_filled_in(f"{schedule} {zone or ''}")
     text = schedule.strip()
     prefixed = _ZONE.fullmatch(text)
     if prefixed:
