@@ -13,7 +13,21 @@ from cronfleet.domain.errors import ClockSkewed
 
 from . import problems
 from .reading import check_unread
-from .routes import bulk, calendars, health, heartbeats, imports, ledger, lint, pages, preview, runs, schedules, shadow
+from .routes import (
+    bulk,
+    calendars,
+    health,
+    heartbeats,
+    imports,
+    ledger,
+    lint,
+    pages,
+    preview,
+    runs,
+    schedules,
+    shadow,
+    zone_data,
+)
 from .schemas import fields_by_path
 
 logger = Logger(service="api")
@@ -38,6 +52,7 @@ for module in (
     ledger,
     lint,
     preview,
+    zone_data,
     health,
     pages,
 ):

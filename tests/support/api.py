@@ -27,6 +27,7 @@ from functions.api.routes import (
     runs,
     schedules,
     shadow,
+    zone_data,
 )
 from tests.support.settable_clock import CountingIds, SettableClock
 
@@ -145,6 +146,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         health._service,
         heartbeats._service,
         shadow._service,
+        zone_data._service,
     ):
         cached.cache_clear()
     return Api(store, clock)

@@ -11,6 +11,7 @@ from cronfleet.domain import zones
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.retiming import Cause, Retiming
+from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.schedule import Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
@@ -21,6 +22,7 @@ from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.services import retiming as retimings
 from cronfleet.services.access import Caller
+from cronfleet.services.ledger import Ledger
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.schedules import Schedules
 from cronfleet.services.sweeper import Sweeper
@@ -371,3 +373,31 @@ def test_the_sweeper_gives_retiming_what_time_is_left_and_survives_its_trouble(
         report = sweeper(world.store).sweep(world.clock.now() + MINUTE)
     assert (report.retiming_seen, report.retimed, report.retiming_failed) == (8, 5, 0)
     assert world.notes.counts["retiming_changed"] >= 5
+
+
+def test_a_time_that_only_the_new_data_names_is_explained_by_that_and_what_ran_by_its_row(
+    sources: tuple[ZoneSource, ...],
+) -> None:
+    """The release comes a day after the change of the clock: the fire of the night came an hour late."""
+    world = started(sources[0])
+    world.clock.set(OLD_FIRE)
+    with zones.working_with(sources[0]):
+        tick(world)
+        [key] = [
+            message.key
+            for message in world.sent
+            if (message.key.tenant, message.key.schedule_id) == ("acme", "nightly")
+        ]
+        world.store.insert_run(Run(key, RunStatus.SUCCEEDED, due_at=OLD_FIRE, tier="standard"))
+    world.clock.advance(6 * HOUR)
+    upgraded(world, sources[1])
+    with zones.working_with(sources[1]):
+        sweep(world)
+        ledger = Ledger(store=world.store, clock=world.clock)
+        now_named = ledger.explain(CALLER, "nightly", NEW_FIRE)
+        ran = ledger.explain(CALLER, "nightly", OLD_FIRE)
+        ahead = ledger.explain(CALLER, "nightly", NEW_FIRE + DAY)
+    assert (now_named["code"], now_named["is_named"], now_named["is_decided"]) == ("zone_data", False, True)
+    assert now_named["detail"]["release"] == "2026f"
+    assert ran["code"] == "ran"
+    assert (ahead["code"], ahead["is_named"]) == ("not_due", True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.worker import Worker
+    from cronfleet.services.zone_data import ZoneData
 
 
 def deadline_at(time_left_ms: int, margin_ms: int) -> Instant:
@@ -217,6 +218,13 @@ def lint(settings: Settings) -> "LintService":
     from cronfleet.services.lint import LintService
 
     return LintService(store=_store(settings), clock=SystemClock())
+
+
+def zone_data(settings: Settings) -> "ZoneData":
+    """Which zone data is at work, and how far retiming has come."""
+    from cronfleet.services.zone_data import ZoneData
+
+    return ZoneData(store=_store(settings))
 
 
 def health(settings: Settings) -> "Health":

@@ -12,6 +12,7 @@ from typing import Final
 from cronfleet.domain import naming
 from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.backlog import Stretch
+from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
@@ -23,6 +24,8 @@ from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, Run, RunStatus
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.domain.unnamed import not_there, unnamed
+from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.domain.zone_stamp import moving_zone
 
 
 def explain(at: Instant, facts: Facts) -> Explanation:
@@ -245,6 +248,8 @@ def _claimed(at: Instant, facts: Facts) -> Explanation:
     if _age(at, facts) > _ROW_LIFE:
         text = f"the ledger keeps rows for {ROW_LIFE_SECONDS * SECOND // DAY} days, and has none of this time any more"
         return Explanation(at, Code.FORGOTTEN, text, is_decided=True)
+    if claimed is None and facts.zone_data is not None and _is_news(at, facts.zone_data, facts):
+        return _named_since(at, facts.zone_data, facts)
     if claimed is None:
         text = "it is claimed, and no worker has started it yet; the sweeper sends it again if its message was lost"
         return Explanation(at, Code.QUEUED, text)
@@ -255,6 +260,22 @@ def _claimed(at: Instant, facts: Facts) -> Explanation:
         return Explanation(at, Code.RESENT, _resent_text(claimed), detail | _resend_detail(claimed))
     text = f"it was claimed at {to_text(claimed.claimed_at)} by batch {claimed.batch}; no worker has started it yet"
     return Explanation(at, Code.QUEUED, text, detail)
+
+
+def _is_news(at: Instant, known: ZoneRelease, facts: Facts) -> bool:
+    """Whether zone data that came later names `at`, and nothing else knows of it.
+
+    By `FIRST_RESEND` the sweeper holds whatever was claimed and not started, so that it would be known.
+    """
+    return at < known.since and _age(at, facts) > FIRST_RESEND
+
+
+def _named_since(at: Instant, known: ZoneRelease, facts: Facts) -> Explanation:
+    zone = moving_zone(facts.named_by.trigger) if facts.named_by else None
+    text = f"zone data {known.release} names this time; it is in force since {to_text(known.since)}, and the zone data "
+    text += "of that time did not name it"
+    detail: dict[str, Value] = {"release": known.release, "in_force_at": to_text(known.since), "timezone": zone}
+    return Explanation(at, Code.ZONE_DATA, text, detail, is_named=False, is_decided=True)
 
 
 def _resent_text(claimed: Claimed) -> str:

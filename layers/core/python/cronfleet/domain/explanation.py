@@ -10,6 +10,7 @@ from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.zone_release import ZoneRelease
 
 Value: TypeAlias = str | int | float | list[str] | None
 """What a detail may hold; instants are RFC 3339 text, names of instants end in `_at`."""
@@ -76,6 +77,8 @@ class Facts:
     claimed: Claimed | None = None
     replaced: Replaced | None = None
     deletion: AuditEntry | None = None
+    zone_data: ZoneRelease | None = None
+    """What a zoned trigger is read with today, and since when; asked for only where a fire has no trace."""
 
 
 _MISSED: Final = "cause missed_from_at missed_until_at noticed_at"
@@ -113,6 +116,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.COMPLETED: f"fired_at {_NEAR}",
     Code.DST_GAP: f"local timezone fired_at policy {_NEAR}",
     Code.DST_OVERLAP: f"local timezone fired_at policy {_NEAR}",
+    Code.ZONE_DATA: "release in_force_at timezone",
     Code.CALENDAR: f"{_CALENDAR} {_NEAR} named_by_version replaced_by_version replaced_at by why",
     Code.NOT_NAMED: _NEAR,
     Code.FORGOTTEN: "",

@@ -82,6 +82,8 @@ class Code(StrEnum):
     """The clock was put forward over this local time: it did not exist that day."""
     DST_OVERLAP = "dst_overlap"
     """The clock was put back and showed this local time twice; this pass is not used."""
+    ZONE_DATA = "zone_data"
+    """The zone data of today names it; the zone data that was in force at that time did not."""
     CALENDAR = "calendar"
     """The expression names it, and the schedule's calendar took that date away, or moved its fire to another."""
     NOT_NAMED = "not_named"

@@ -17,6 +17,8 @@ from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Change, Definition, Timer
+from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.domain.zone_stamp import moving_zone
 from cronfleet.ports.job_store import JobStore
 from cronfleet.services.changing import answer_of
 
@@ -44,6 +46,8 @@ class Dossier:
         self.now = now
         self._spans = known_spans(timer)
         self._is_read_back = False
+        self._is_zone_read = False
+        self._zone_release: ZoneRelease | None = None
         self._definitions: dict[int, Definition] = {}
         self._batches: dict[str, Batch | None] = {}
         self._books: Books | None = None
@@ -52,7 +56,7 @@ class Dossier:
         """The explanation of `at`, whose rows and ranges are `rows`."""
         facts = self._facts(at, rows)
         if may_be_claimed(at, facts):
-            facts = replace(facts, claimed=self._claimed(at, facts))
+            facts = replace(facts, claimed=self._claimed(at, facts), zone_data=self._zone_data(facts))
         return explain(at, facts)
 
     def _facts(self, at: Instant, rows: Sequence[Run]) -> Facts:
@@ -205,6 +209,18 @@ class Dossier:
 
     def _key(self, epoch: int, at: Instant) -> RunKey:
         return RunKey(self.timer.tenant, self.timer.schedule_id, epoch, at)
+
+    # --- the zone data --------------------------------------------------------------------------------------------
+
+    def _zone_data(self, facts: Facts) -> ZoneRelease | None:
+        """What the schedule is read with today; `None` where no release can change what it names."""
+        if facts.named_by is None or moving_zone(facts.named_by.trigger) is None:
+            return None
+        if not self._is_zone_read:
+            self._is_zone_read = True
+            self._zone_release = answer_of(self._store.get_zone_release)
+        known = self._zone_release
+        return known if known is not None and known.release else None
 
     # --- the dispatch log ----------------------------------------------------------------------------------------
 
