@@ -313,8 +313,7 @@ def test_yaml_that_is_dangerous_or_none_is_refused(text, said):
 def test_yaml_is_read_as_kubernetes_reads_it():
     text = (
         "base: &base {a: 1}\nmerged: {<<: *base, b: yes}\ndate: 2024-01-01\ntime: 12:30:45\noctal: 0o17\nmode: 0500\n"
-        "int: -5\n
-        "float: 1.5\nnone: ~\nempty:\nword: y\n5: key\nblock: |\n  --- not a document\n  x\ninf: .inf\n"
+        "int: -5\nfloat: 1.5\nnone: ~\nempty:\nword: y\n5: key\nblock: |\n  --- not a document\n  x\ninf: .inf\n"
     )
     (document,), refusals = yaml_reading.read(text)
     assert refusals == []

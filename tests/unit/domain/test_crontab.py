@@ -224,6 +224,15 @@ def test_the_comment_right_above_a_job_describes_it_and_no_other():
     assert [one.description for one in read(text, Options()).candidates] == ["Backups\nof the night", "", ""]
 
 
+def test_a_ruler_of_any_make_describes_nothing():
+    for ruler in (
+        "# m h  dom mon dow   command",
+        "#minute\thour\tmday",
+        "# ┌── minute  (0–59)\n# │ ┌─ day of week\n# │ │",
+    ):
+        assert one(f"# About this file\n{ruler}\n0 4 * * * /x").description == ""
+
+
 def test_a_job_that_was_switched_off_describes_nothing_and_is_counted():
     sheet = read("# Nightly\n#0 1 * * * old --job\n# @daily older\n0 2 * * * new", Options())
     assert sheet.candidates[0].description == "Nightly"
