@@ -12,6 +12,7 @@ from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
 from tests.e2e.callers import now
+from tests.e2e.ledger import SECOND
 from tests.support import faketime
 
 FUNCTIONS = (*victims.CONTROL, "worker-standard")
@@ -117,7 +118,7 @@ class Clocks:
             yield f"{name}: its clock was wrong by {seconds} s, and it did not alarm"
 
     def listen(self) -> None:
-        """Look for the alarms that are still to come; the stack keeps the functions' log lines ten minutes."""
+        """Look for the alarms that are still to come: the stack keeps log lines ten minutes, and not over a restart."""
         logs = Aws(self._stack.facts["emulator"])
         for name in {name for name, _ in self._unheard()}:
             since = min(shift.since for shift in self._refused(name))
@@ -129,8 +130,18 @@ class Clocks:
                 self.alarmed |= {(name, seconds) for seconds in REFUSED if _tells_of(alarm, seconds)}
 
     def _unheard(self) -> set[tuple[str, int]]:
-        refused = {(one.function, one.seconds) for one in self.shifts if one.is_refused}
-        return {(name, seconds) for name, seconds in refused - self.alarmed if name not in TIMELESS}
+        """Which function was called under which shift, and was not heard to alarm yet."""
+        return {pair for pair in self.called() - self.alarmed if pair[0] not in TIMELESS}
+
+    def called(self) -> set[tuple[str, int]]:
+        """Which function read anything under which shift that is refused: one that nobody called had no say."""
+        return {
+            (name, seconds)
+            for name in FUNCTIONS
+            for note in self._noted(name)
+            for seconds in REFUSED
+            if abs(note["wrong_by_ms"] - seconds * SECOND) <= HEARD_TO_MS
+        }
 
     def _deeds(self, name: str) -> Iterator[str]:
         """What a function asked for, other than reads, while its clock was wrong."""

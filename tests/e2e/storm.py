@@ -2,6 +2,7 @@
 
 import random
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
+from tests.e2e.callers import Client
 from tests.e2e.clocks import BORNE, FUNCTIONS, REFUSED, Clocks
 
 LEASE_FREEZES = (6, 20, 90)
@@ -106,6 +108,8 @@ class Storm:
     def restart(self) -> str:
         """Ctrl-C in the middle of everything, and a new start."""
         self._thaw(float("inf"))
+        if self.clocks:
+            self.clocks.listen()
         assert self.stack.stop() == 0, self.stack.lines[-3:]
         time.sleep(self._chance.uniform(0, 8))
         self.stack.start().wait_until_ready()
@@ -140,6 +144,8 @@ class Storm:
         self.clocks.shift(name, seconds)
         if name in CALLED_EACH_MINUTE:
             self._call(name)
+        if name == "api":
+            threading.Thread(target=self._ask_for_a_change, daemon=True).start()
         return f"clock {name} {seconds:+d} s"
 
     def _next_offset(self, name: str, offsets: Sequence[int]) -> int:
@@ -153,6 +159,10 @@ class Storm:
         Aws(self.stack.facts["emulator"]).client("lambda").invoke(
             FunctionName=f"cronfleet-{name}", InvocationType="Event"
         )
+
+    def _ask_for_a_change(self) -> None:
+        """Ask the API for a change now, while its clock is wrong: it is asked for little else but reads at times."""
+        Client(self.stack).must("PATCH", "/v1/schedules/edited-0", {"labels": {"asked": "while the clock was wrong"}})
 
     def _mend(self, moment: float) -> None:
         for name in [name for name, until in self._wrong.items() if until <= moment]:
