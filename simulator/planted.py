@@ -131,8 +131,8 @@ FAULTS: Final = (
         (
             Edit(
                 _PLAN,
-                "        following=_fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first,",
-                "        following=_fire(timer, timer.trigger.next_after(max(now, fires[-1].due_at))) if fires else first,",
+                "    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first",
+                "    following = _fire(timer, timer.trigger.next_after(max(now, fires[-1].due_at))) if fires else first",
             ),
         ),
     ),
@@ -219,8 +219,8 @@ FAULTS: Final = (
         (
             Edit(
                 _WORKER,
-                "        if now < message.due_at:",
-                "        if now < message.due_at - 60_000:",
+                "            if now >= message.due_at:",
+                "            if now >= message.due_at - 60_000:",
             ),
         ),
     ),

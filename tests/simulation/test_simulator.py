@@ -65,6 +65,17 @@ def test_the_same_seed_gives_the_same_history_to_the_bit_in_another_process() ->
     assert histories[0].group(1) == histories[1].group(1)
 
 
+def test_every_fault_can_still_be_planted_in_the_product_as_it_is() -> None:
+    """Told in a moment, and not only when the turn of the fault comes in the slow test below."""
+    edits = [(fault.name, edit) for fault in planted.FAULTS for edit in fault.edits]
+    sources = {edit.module: source_of(edit.module) for _, edit in edits}
+    assert [name for name, edit in edits if sources[edit.module].count(edit.before) != 1] == []
+
+
+def source_of(module: str) -> str:
+    return (ROOT / "layers/core/python" / f"{module.replace('.', '/')}.py").read_text()
+
+
 @pytest.mark.parametrize("name", sorted(planted.BY_NAME))
 def test_a_planted_fault_is_caught(name: str) -> None:
     done = run("--planted", name, "--seeds", str(WITHIN_SEEDS))
