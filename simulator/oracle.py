@@ -1,8 +1,9 @@
-"""An oracle for cron: walks UTC minute by minute and asks of each minute whether it fires.
+"""Oracles for cron. The first walks UTC minute by minute and asks of each minute whether it fires.
 
 Slow on purpose, and shares no code with the product: its own reading of expressions (membership value by value), its
 own zone data handling (`ZoneInfo` and `fold`), no segments, no search. What a fixed-time job does in a gap and an
-overlap is said here in terms of single minutes.
+overlap is said here in terms of single minutes. `WallOracle` asks the same of wall-clock times instead of minutes of
+UTC, which is a third way again and quick enough for twenty years.
 """
 
 from calendar import monthrange
@@ -25,17 +26,24 @@ def zone(name: str) -> ZoneInfo:
 
 
 class Oracle:
-    """One expression in one zone."""
+    """One expression in one zone; `gap` is skip or after, `overlap` first, second or both, empty for the default.
 
-    def __init__(self, expression: str, zone_name: str) -> None:
-        minute, hour, month_day, month, weekday = expression.upper().replace("?", "*").split()
+    An expression of six fields, bare or in `cron(…)`, is read as AWS means it.
+    """
+
+    def __init__(self, expression: str, zone_name: str, gap: str = "", overlap: str = "") -> None:
+        fields = expression.upper().removeprefix("CRON(").removesuffix(")").replace("?", "*").split()
+        self._is_aws = len(fields) == 6
+        minute, hour, month_day, month, weekday, year = fields if self._is_aws else [*fields, "*"]
         self._zone = zone(zone_name)
         self._minutes = {value for value in range(60) if _in_list(minute, value, 0, 59)}
         self._hours = {value for value in range(24) if _in_list(hour, value, 0, 23)}
         self._months = {value for value in range(1, 13) if _in_list(month, value, 1, 12)}
-        self._month_day, self._weekday = month_day, weekday
+        self._month_day, self._weekday, self._year = month_day, weekday, year
         self._both = month_day[0] == "*" or weekday[0] == "*"
-        self._fixed_time = minute[0] != "*" and hour[0] != "*"
+        self.fixed_time = minute[0] != "*" and hour[0] != "*"
+        self._made_up = (gap or ("skip" if self._is_aws else "after")) == "after"
+        self._overlap = overlap or "first"
         self._days: dict[date, bool] = {}
 
     def fires(self, after: datetime, until: datetime) -> Iterator[datetime]:
@@ -49,10 +57,12 @@ class Oracle:
             before = local
 
     def _fires_at(self, local: datetime, minute_before: datetime) -> bool:
-        if not self._fixed_time:
+        if not self.fixed_time:
             return self.matches(local)
-        if self.matches(local) and local.fold == 0:
+        if self.matches(local) and self._counts(local):
             return True
+        if not self._made_up:
+            return False
         skipped = minute_before.replace(tzinfo=None, fold=0) + MINUTE
         while skipped < local.replace(tzinfo=None, fold=0):
             if self.matches(skipped):
@@ -60,18 +70,71 @@ class Oracle:
             skipped += MINUTE
         return False
 
+    def _counts(self, local: datetime) -> bool:
+        """Whether this pass of a local time is one that the policy wants."""
+        if self._overlap == "first":
+            return local.fold == 0
+        comes_again = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+        return self._overlap == "both" or local.fold == 1 or not comes_again
+
     def matches(self, wall: datetime) -> bool:
         """Does a clock that shows `wall` show a time that the expression names?"""
-        return wall.minute in self._minutes and wall.hour in self._hours and self._day_matches(wall.date())
+        return wall.minute in self._minutes and wall.hour in self._hours and self.names_day(wall.date())
 
-    def _day_matches(self, day: date) -> bool:
+    def names_day(self, day: date) -> bool:
+        """Is there a time on this day that the expression names?"""
         known = self._days.get(day)
         if known is None:
             in_month = any(_month_day_matches(item, day) for item in self._month_day.split(","))
-            in_week = any(_weekday_matches(item, day) for item in self._weekday.split(","))
+            weekday_matches = _aws_weekday_matches if self._is_aws else _weekday_matches
+            in_week = any(weekday_matches(item, day) for item in self._weekday.split(","))
             named = (in_month and in_week) if self._both else (in_month or in_week)
-            known = self._days[day] = named and day.month in self._months
+            in_year = _in_list(self._year, day.year, 1970, 2199) if self._is_aws else True
+            known = self._days[day] = named and in_year and day.month in self._months
         return known
+
+
+class WallOracle(Oracle):
+    """The same, by asking of each wall-clock time that the expression names how often the zone's clock shows it."""
+
+    def fires(self, after: datetime, until: datetime) -> Iterator[datetime]:
+        """All fires in `(after, until]`, in UTC, each once."""
+        first, last = after.date() - timedelta(days=2), until.date() + timedelta(days=2)
+        days = (first + timedelta(days=n) for n in range((last - first).days))
+        times = [(hour, minute) for hour in sorted(self._hours) for minute in sorted(self._minutes)]
+        found = {
+            moment
+            for day in days
+            if self.names_day(day)
+            for hour, minute in times
+            for moment in self._moments(datetime(day.year, day.month, day.day, hour, minute, tzinfo=self._zone))
+            if after < moment <= until
+        }
+        return iter(sorted(found))
+
+    def _moments(self, wall: datetime) -> list[datetime]:
+        """When the clock shows `wall`, as far as it counts, or what stands in for it."""
+        first, second = ((wall.replace(fold=fold) - _offset(wall, fold)).replace(tzinfo=UTC) for fold in (0, 1))
+        if first == second:
+            return [first]
+        if first > second:  # skipped: the offset before the gap, fold 0, makes it later than the one after
+            return [self._end_of_gap(first)] if self.fixed_time and self._made_up else []
+        if not self.fixed_time or self._overlap == "both":
+            return [first, second]
+        return [first] if self._overlap == "first" else [second]
+
+    def _end_of_gap(self, moment: datetime) -> datetime:
+        """Back to the change, minute by minute."""
+        offset = moment.astimezone(self._zone).utcoffset()
+        while (moment - MINUTE).astimezone(self._zone).utcoffset() == offset:
+            moment -= MINUTE
+        return moment
+
+
+def _offset(wall: datetime, fold: int) -> timedelta:
+    offset = wall.replace(fold=fold).utcoffset()
+    assert offset is not None
+    return offset
 
 
 def _in_list(text: str, value: int, low: int, high: int) -> bool:
@@ -136,6 +199,27 @@ def _weekday_matches(item: str, day: date) -> bool:
     # Walk from the first day to the last as one would with a finger on a calendar, a Sunday being 7 at the end.
     steps = range(0, (end - start if end >= start else end - start + 7) + 1, int(step or 1))
     return any((start + distance) % 7 == of_day for distance in steps)
+
+
+def _aws_weekday_matches(item: str, day: date) -> bool:
+    """Days count from SUN = 1 to SAT = 7; `L` alone is the last day of the week."""
+    of_day = day.isoweekday() % 7 + 1
+    if item == "L":
+        return of_day == 7
+    if item.endswith("L"):
+        return _aws_day(item[:-1]) == of_day and (day + timedelta(days=7)).month != day.month
+    if "#" in item:
+        wanted, _, n = item.partition("#")
+        return _aws_day(wanted) == of_day and 7 * int(n) - 7 < day.day <= 7 * int(n)
+    if item == "*":
+        return True
+    first, _, last = item.partition("-")
+    start, end = _aws_day(first), _aws_day(last or first)
+    return start <= of_day <= end if start <= end else of_day >= start or of_day <= end
+
+
+def _aws_day(text: str) -> int:
+    return _DAYS.index(text) + 1 if text in _DAYS else int(text)
 
 
 def utc(text: str) -> datetime:

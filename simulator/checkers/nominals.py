@@ -26,7 +26,8 @@ def nominals(trigger: Mapping[str, str], after: int, until: int) -> list[int]:
     if "at" in trigger:
         at = _at(trigger["at"])
         return [at] if after < at <= until else []
-    return [at for at in _of_cron(trigger["cron"], trigger["timezone"], after - after % 60_000, until) if at > after]
+    chosen = trigger["cron"], trigger["timezone"], trigger.get("gap", ""), trigger.get("overlap", "")
+    return [at for at in _of_cron(*chosen, after - after % 60_000, until) if at > after]
 
 
 def _of_interval(trigger: Mapping[str, str], after: int, until: int) -> list[int]:
@@ -41,8 +42,9 @@ def _at(text: str) -> int:
 
 
 @cache
-def _of_cron(expression: str, timezone: str, after: int, until: int) -> tuple[int, ...]:
+def _of_cron(expression: str, timezone: str, gap: str, overlap: str, after: int, until: int) -> tuple[int, ...]:
     begin, end = (_EPOCH + timedelta(milliseconds=at) for at in (after, until))
     return tuple(
-        round((at - _EPOCH) / timedelta(milliseconds=1)) for at in Oracle(expression, timezone).fires(begin, end)
+        round((at - _EPOCH) / timedelta(milliseconds=1))
+        for at in Oracle(expression, timezone, gap, overlap).fires(begin, end)
     )

@@ -25,6 +25,7 @@ from cronfleet.domain.cron_items import (
     LAST,
     MINUTE,
     MONTH,
+    MONTH_DAY,
     Expression,
     Item,
     Kind,
@@ -149,11 +150,11 @@ def expand(text: str) -> CronFields:
 def _day_rule(expression: Expression) -> DayRule:
     month_text, weekday_text = expression.fields[2], expression.fields[4]
     if (month_text == "?") == (weekday_text == "?"):
-        found = "neither is" if month_text != "?" else "both are"
-        raise Invalid(
-            "cron",
-            f"`{expression.shown}`: exactly one of day of month (`{month_text}`) and day of week (`{weekday_text}`) is "
-            f"`?` in the AWS dialect, and {found}; {cron_hints.aws_day_fields(expression.fields)}",
+        meant = cron_hints.aws_day_fields(expression.fields)
+        if month_text == "?":
+            next(expression.items(MONTH_DAY)).refuse("is one `?` too many: one of the two day fields names days", meant)
+        next(expression.items(_WEEKDAY)).refuse(
+            f"must be `?` in the AWS dialect, as the day of month is `{month_text}`, or the other way round", meant
         )
     if weekday_text == "?":
         in_month = month_days(expression)

@@ -8,11 +8,14 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from cronfleet.domain.time_text import interval_text
+
 MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 FIELDS: Final = "minute, hour, day of month, month, day of week"
 
 COMMENT: Final = "a comment is the schedule's `description`, not part of the expression"
+_WORDS: Final = frozenset({*MONTHS, *WEEKDAYS, "L", "W", "LW", "H", "R"})
 _DASHES: Final = "‐‑‒–—―−"
 _STARS: Final = "∗⁎✱"
 _INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -46,12 +49,19 @@ def not_a_cron(text: str) -> str | None:
 
 def macro(word: str, known: Sequence[str]) -> str:
     """For a word with `@` in front that is not one of the `known`."""
-    every = re.match(r"@every\s+(\S+)", word, re.IGNORECASE)
-    if every:
-        return f'an interval is a trigger of its own: {{"every": "{every[1]}"}}'
+    if re.match(r"@every\b", word, re.IGNORECASE):
+        return f'an interval is a trigger of its own: {{"every": "{_interval(word[6:].strip())}"}}'
     if word.lower() == "@reboot":
         return 'a fleet has no boot to wait for: use a one-shot trigger, {"at": …}'
     return f"the macros are {', '.join(known)}"
+
+
+def _interval(duration: str) -> str:
+    """A Go duration (`1h30m`) as an interval; an example where it is none of whole seconds."""
+    parts = re.findall(r"(\d{1,6})([hms])", duration)
+    seconds = sum(int(number) * {"h": 3_600, "m": 60, "s": 1}[unit] for number, unit in parts)
+    is_whole = "".join(number + unit for number, unit in parts) == duration
+    return interval_text(seconds) if seconds and is_whole else "5m"
 
 
 def field_count(fields: Sequence[str]) -> str | None:
@@ -62,17 +72,21 @@ def field_count(fields: Sequence[str]) -> str | None:
         return None
     if fields[5].startswith("#"):
         return COMMENT
-    if re.search(r"[/\\.=]?[a-z_]{4,}|^/|\\", fields[5]):
+    if re.search(r"^[/.~$]|[\\=]", fields[5]) or not set(re.findall(r"[A-Z]+", fields[5].upper())) <= _WORDS:
         return "the command is the schedule's target, not part of the expression"
     if len(fields) in (6, 7) and _is_year(fields[-1], fields):
         return _with_year(fields)
     if not all(re.fullmatch(r"[\w*/,?#-]+", field, re.ASCII) for field in fields):
         return None
-    seconds = re.fullmatch(r"\*/(\d{1,2})", fields[0])
-    if seconds and set(fields[1:]) <= {"*", "?"}:
-        return f'did you mean the interval trigger {{"every": "{int(seconds[1])}s"}}?'
+    seconds = re.fullmatch(r"(?:\*|0)/(\d{1,2})|\*", fields[0])
+    if seconds and set(fields[1:]) <= {"*", "?"} and seconds[1] != "0":
+        return f'did you mean the interval trigger {{"every": "{int(seconds[1] or 1)}s"}}?'
     if fields[0] in ("0", "00"):
-        return f"seconds are no field here: did you mean `{' '.join(_in_five(fields[1:6]))}`?"
+        meant = f"seconds are no field here: did you mean `{' '.join(_in_five(fields[1:6]))}`?"
+        if fields[5] != "*" or len(fields) != 6:
+            return meant
+        six = " ".join(_in_six(fields[:5]))
+        return f"{meant} If the last is a year, write `{' '.join(fields[:5])}`, or in the dialect of AWS `cron({six})`"
     return 'seconds and years are no fields here; every ten seconds is an interval trigger, {"every": "10s"}'
 
 

@@ -1,0 +1,66 @@
+"""`python -m benchmarks.golden_zones`: the product against the oracle, over every canonical zone and 2018 to 2037.
+
+Around each change of each zone every representative expression under every policy, then some expressions through every
+day of the twenty years; a few minutes. `--write` makes `tests/cases/golden_zones.txt` anew, from the oracle alone;
+`--zones Europe/Paris,Asia/Gaza` looks at these only.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from cronfleet.domain.instant import from_datetime, to_datetime
+from cronfleet.domain.trigger import fires, parse_trigger
+from simulator import golden
+from simulator.golden import DAILY, END, FIRST, POLICIES
+
+TABLE: Final = Path(__file__).parent.parent / "tests" / "cases" / "golden_zones.txt"
+
+
+def ours(expression: str, zone: str, gap: str, overlap: str, after: datetime, until: datetime) -> Iterable[datetime]:
+    """`Fires` as the product names them."""
+    form = {"cron": expression, "timezone": zone, "gap": gap, "overlap": overlap}
+    return map(to_datetime, fires(parse_trigger(form, 0), from_datetime(after), from_datetime(until)))
+
+
+def _differs(name: str, expression: str, gap: str, overlap: str) -> str | None:
+    case = expression, name, gap, overlap, FIRST, END
+    found, expected = list(ours(*case)), list(golden.oracle(*case))
+    if found == expected:
+        return None
+    wrong = min(set(found) ^ set(expected))
+    return f"{expression} {gap} {overlap}: {wrong} is {'not named' if wrong in expected else 'named'}"
+
+
+def _check(name: str, line: str) -> list[str]:
+    """What is wrong in one zone."""
+    found = golden.line(name, ours)
+    wrong = [] if found == line else [f"the product says {found}"]
+    daily = (_differs(name, expression, *policy) for expression in DAILY for policy in POLICIES)
+    return wrong + [each for each in daily if each]
+
+
+def main() -> int:
+    """Prints each zone's line and what is wrong with it."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--write", action="store_true")
+    asked.add_argument("--zones", default=",".join(golden.canonical_zones()))
+    options = asked.parse_args()
+    begin, lines, bad = time.process_time(), [], 0
+    for name in options.zones.split(","):
+        lines.append(golden.line(name, golden.oracle))
+        wrong = [] if options.write else _check(name, lines[-1])
+        bad += bool(wrong)
+        print(lines[-1], *wrong, sep="\n  ", flush=True)
+    if options.write:
+        TABLE.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    print(f"{len(lines)} zones, {bad} of them wrong, {time.process_time() - begin:.0f} s of CPU")
+    return min(bad, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
