@@ -21,6 +21,7 @@ _SWEEPER: Final = "cronfleet.services.sweeper"
 _PLAN: Final = "cronfleet.domain.dispatch_plan"
 _CHANGE: Final = "cronfleet.domain.change"
 _ATTEMPT: Final = "cronfleet.domain.attempt"
+_HOLDING: Final = "cronfleet.domain.holding"
 _CHANGING: Final = "cronfleet.services.changing"
 
 
@@ -285,6 +286,40 @@ FAULTS: Final = (
         (
             Edit(_ATTEMPT, "        if ended_at is not None and run.due_at > ended_at:", "        if False:"),
             Edit(_CHANGE, "        if fire.due_at > now:\n", "        if False:\n"),
+        ),
+    ),
+    Planted(
+        "shadow-fires-are-sent",
+        "what a held schedule would fire is sent, and the workers let it start",
+        (
+            Edit(_HOLDING, "        fires=(),\n", "        fires=(Fire(timer.nominal_at, timer.due_at),),\n"),
+            Edit(
+                _ATTEMPT,
+                "        if timer.status in (Status.HELD, Status.PARKED):",
+                "        if timer.status is Status.PARKED:",
+            ),
+        ),
+    ),
+    Planted(
+        "shadow-goes-unnoted",
+        "a change of a schedule in shadow forgets what was not noted yet",
+        (
+            Edit(
+                _CHANGE,
+                "    return tuple(_range(timer, held, now) for held in _held_back(timer, now))",
+                "    return ()",
+            ),
+        ),
+    ),
+    Planted(
+        "shadow-turns-itself-on",
+        "a new trigger turns a held schedule on",
+        (
+            Edit(
+                "cronfleet.domain.schedule",
+                "    (_S.HELD, _C.RETIME): _S.HELD,",
+                "    (_S.HELD, _C.RETIME): _S.ACTIVE,",
+            ),
         ),
     ),
     Planted(

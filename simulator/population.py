@@ -80,6 +80,16 @@ def create(spec: Spec) -> Change:
     return lambda schedules, _runs, caller, name: schedules.put(caller, name, always(spec))
 
 
+def hold(spec: Spec, *, shadow: bool) -> Change:
+    """Register a schedule as held, whether it is there or not."""
+    return lambda schedules, _runs, caller, name: schedules.put(caller, name, always(spec), held=True, shadow=shadow)
+
+
+def shadow(is_on: bool) -> Change:
+    """Have a held schedule note what it would fire, or no longer."""
+    return lambda schedules, _runs, caller, name: schedules.shadow(caller, name, is_on=is_on)
+
+
 def retime(trigger: Trigger) -> Change:
     """An edit of the trigger alone."""
 

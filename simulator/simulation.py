@@ -24,6 +24,7 @@ LAST_STRETCH: Final = 20 * MINUTE
 """Once settled: a stretch in which lag is bounded and everything is on time."""
 
 CHANGES_PER_HOUR: Final = 60
+HELD_CHANGES_PER_HOUR: Final = 30
 
 
 @dataclass
@@ -54,6 +55,7 @@ def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] =
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
     world = World(seed, faults, tenant_limit=rng.choice([3, 2_500]))
     _populate(world, rng, schedules, calm_at)
+    _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
     world.loop.run_until(calm_at)
     world.weather.calm()
     _let_all_go_on(world)
@@ -76,6 +78,36 @@ def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) ->
         tenant, name = rng.choice(names)
         action, change = population.drawn_change(rng, at)
         world.loop.at(at, partial(world.ask, tenant, name, action, change))
+
+
+def _populate_held(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
+    """Beside them, some that are registered as held, most of them in shadow; callers change and turn on those too."""
+    names = [(rng.choice(population.TENANTS), f"held-{number:04}") for number in range(max(1, schedules // 4))]
+    for tenant, name in names:
+        at = START + rng.randint(0, 2 * MINUTE)
+        spec = population.drawn_spec(rng, at)
+        change = population.hold(spec, shadow=rng.random() < 0.8)
+        world.loop.at(at, partial(world.ask, tenant, name, "hold", change))
+    for _ in range(round((calm_at - START) / HOUR * HELD_CHANGES_PER_HOUR)):
+        at = rng.randint(START + MINUTE, calm_at)
+        tenant, name = rng.choice(names)
+        action, change = _held_change(rng, at)
+        world.loop.at(at, partial(world.ask, tenant, name, action, change))
+
+
+def _held_change(rng: random.Random, now: int) -> tuple[str, population.Change]:
+    kind = rng.random()
+    if kind < 0.4:
+        return "shadow", population.shadow(rng.random() < 0.7)
+    if kind < 0.5:
+        return "retime", population.retime(population.drawn_trigger(rng, now))
+    if kind < 0.6:
+        return "run", population.run_now()
+    if kind < 0.7:
+        return "resume", population.resume(None)
+    if kind < 0.85:
+        return "cancel", population.delete()
+    return "hold", population.hold(population.drawn_spec(rng, now), shadow=True)
 
 
 def _let_all_go_on(world: World) -> None:

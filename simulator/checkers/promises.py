@@ -13,6 +13,7 @@ from typing import Any, Final
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
+from simulator.checkers.shadow import check_shadow
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, SECOND
@@ -27,6 +28,9 @@ RECOVERY: Final = 5 * MINUTE
 
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
+
+UNCHANGED: Final = frozenset({"edit", "retime", "create", "hold", "shadow"})
+"""Requests that may ask for what is so already."""
 
 OFF: Final = frozenset({"resume", "create", "retime"})
 """Requests after which an earlier pause may not hold any more (a retime of a paused schedule keeps it paused)."""
@@ -114,7 +118,7 @@ def _held_until(request: Request, asked: list[Request], ends: list[int], end_at:
 
 
 def _ends(request: Request, other: Request) -> bool:
-    lifts = {"create"} if request.action == "cancel" else OFF
+    lifts = {"create", "hold"} if request.action == "cancel" else OFF
     finished = other.answered_at is None or other.answered_at > request.asked_at
     return other.action in lifts and finished
 
@@ -138,7 +142,7 @@ def check_audit(world: World, spans: Spans) -> Iterator[Violation]:
         written = entries.pop(request.request_id, [])
         if len(written) > 1:
             yield Violation(request.asked_at, "a change was audited twice", str(request))
-        if request.answer == "accepted" and not written and request.action not in ("edit", "retime", "create"):
+        if request.answer == "accepted" and not written and request.action not in UNCHANGED:
             yield Violation(request.asked_at, "an accepted change is not in the audit log", str(request))
         if request.answer == "refused" and written:
             yield Violation(request.asked_at, "a refused change is in the audit log", str(request))
@@ -166,6 +170,8 @@ def check_settled(world: World, spans: Spans) -> Iterator[Violation]:
         if lease.open_batch is not None and lease.until < spans.end_at - MINUTE:
             yield Violation(spans.end_at, "a batch stays open", f"shard {shard}: {lease}")
     for timer in state.timers.values():
+        if timer.status.value == "held" and timer.due_at is not None and timer.due_at < spans.end_at - MINUTE:
+            yield Violation(spans.end_at, "a fire in shadow is not noted", f"{timer}")
         waits = timer.status.value == "active" and timer.nominal_at is not None
         if waits and timer.due_at is not None and timer.due_at < spans.end_at - MINUTE:
             yield Violation(spans.end_at, "a due fire is not claimed", f"{timer}")
@@ -206,6 +212,7 @@ Checker = Callable[[World, Spans], Iterator[Violation]]
 CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_ledger(world, spans.settled_at),
     lambda world, spans: check_missed(world, spans.end_at),
+    lambda world, spans: check_shadow(world, spans.end_at),
     check_leases,
     check_rows,
     check_early,

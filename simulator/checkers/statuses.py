@@ -2,4 +2,6 @@
 
 from typing import Final
 
-TERMINAL: Final = frozenset({"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "refused"})
+TERMINAL: Final = frozenset(
+    {"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "held", "shadow", "refused"}
+)

@@ -34,6 +34,9 @@ from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of
 MAKE: Final = "make_heartbeat"
 """The audit log's word for a new URL, the first or one in place of another."""
 
+LONGEST_SHOWN: Final = 64
+"""Of a token that is none, in the refusal."""
+
 PINGER: Final = "heartbeat"
 """Who a ping comes from, where a caller has a key."""
 
@@ -135,10 +138,10 @@ class Heartbeats:
         """The URL of `token`, if it is one of a schedule that lives."""
         stored = self._stored(name_in(token))
         if not is_token_of(token, stored) or stored is None:
-            raise _unknown()
+            raise NotFound("heartbeat", token[:LONGEST_SHOWN])
         timer = answer_of(lambda: self._store.get_timer(stored.tenant, stored.schedule_id))
         if timer is None or timer.status is Status.CANCELLED or timer.born_epoch != stored.born_epoch:
-            raise _unknown()
+            raise NotFound("heartbeat", token[:LONGEST_SHOWN])
         return stored
 
     def _stored(self, name: str) -> Heartbeat | None:
@@ -149,10 +152,6 @@ class Heartbeats:
         if timer is None or timer.status is Status.CANCELLED:
             raise NotFound("schedule", schedule_id)
         return timer
-
-
-def _unknown() -> NotFound:
-    return NotFound("heartbeat", "of this token")
 
 
 def _form(heartbeat: Heartbeat) -> Form:
