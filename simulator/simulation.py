@@ -104,7 +104,7 @@ def _held_change(rng: random.Random, now: int) -> tuple[str, population.Change]:
     if kind < 0.6:
         return "run", population.run_now()
     if kind < 0.7:
-        return "resume", population.resume(None)
+        return "resume", population.Resume(None)
     if kind < 0.85:
         return "cancel", population.delete()
     return "hold", population.hold(population.drawn_spec(rng, now), shadow=True)
