@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Final
 
-FIGURES: Final = ("next_fire", "lint", "units", "dispatcher_cpu", "imports", "worker_overhead")
+FIGURES: Final = ("next_fire", "preview", "lint", "units", "dispatcher_cpu", "imports", "worker_overhead")
 
 
 def main() -> None:

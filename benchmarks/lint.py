@@ -34,8 +34,8 @@ TRIGGERS: Final = tuple(
 
 
 def _forget() -> None:
-    for cache in (cron.parse, cron.day_search, zones.load, zone_names._old_names):  # noqa: SLF001 - its cache
-        cache.cache_clear()
+    for cache in (cron.parse, cron.day_search, zones.PACKAGE.load, zone_names._old_names):  # noqa: SLF001 - its cache
+        cache.cache_clear()  # type: ignore[union-attr]  # all of them are kept by functools
 
 
 def _cold() -> list[float]:

@@ -9,7 +9,7 @@ UTC, which is a third way again and quick enough for twenty years.
 from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from zoneinfo import ZoneInfo
 
@@ -48,27 +48,19 @@ class Oracle:
 
     def fires(self, after: datetime, until: datetime) -> Iterator[datetime]:
         """All fires in `(after, until]`, in UTC; both are whole minutes or later within one."""
-        moment = after.replace(second=0, microsecond=0)
-        before = moment.astimezone(self._zone)
-        while (moment := moment + MINUTE) <= until:
-            local = moment.astimezone(self._zone)
-            if self._fires_at(local, before):
-                yield moment
-            before = local
+        day = after.replace(hour=0, minute=0, second=0, microsecond=0)
+        while day <= until:
+            for moment, local, skipped in _minutes_of(self._zone, day):
+                if after < moment <= until and self._fires_at(local, skipped):
+                    yield moment
+            day += timedelta(days=1)
 
-    def _fires_at(self, local: datetime, minute_before: datetime) -> bool:
+    def _fires_at(self, local: datetime, skipped: tuple[datetime, ...]) -> bool:
         if not self.fixed_time:
             return self.matches(local)
         if self.matches(local) and self._counts(local):
             return True
-        if not self._made_up:
-            return False
-        skipped = minute_before.replace(tzinfo=None, fold=0) + MINUTE
-        while skipped < local.replace(tzinfo=None, fold=0):
-            if self.matches(skipped):
-                return True
-            skipped += MINUTE
-        return False
+        return self._made_up and any(self.matches(wall) for wall in skipped)
 
     def _counts(self, local: datetime) -> bool:
         """Whether this pass of a local time is one that the policy wants."""
@@ -79,10 +71,13 @@ class Oracle:
 
     def matches(self, wall: datetime) -> bool:
         """Does a clock that shows `wall` show a time that the expression names?"""
-        return wall.minute in self._minutes and wall.hour in self._hours and self.names_day(wall.date())
+        return wall.minute in self._minutes and wall.hour in self._hours and self._day_matches(wall.date())
 
     def names_day(self, day: date) -> bool:
         """Is there a time on this day that the expression names?"""
+        return self._day_matches(day)
+
+    def _day_matches(self, day: date) -> bool:
         known = self._days.get(day)
         if known is None:
             in_month = any(_month_day_matches(item, day) for item in self._month_day.split(","))
@@ -92,6 +87,20 @@ class Oracle:
             in_year = _in_list(self._year, day.year, 1970, 2199) if self._is_aws else True
             known = self._days[day] = named and in_year and day.month in self._months
         return known
+
+
+@lru_cache(maxsize=64)
+def _minutes_of(place: ZoneInfo, day: datetime) -> list[tuple[datetime, datetime, tuple[datetime, ...]]]:
+    """Each minute of a day in UTC: itself, what the clock shows, and what it skipped since the minute before."""
+    minutes, before = [], (day - MINUTE).astimezone(place).replace(tzinfo=None, fold=0)
+    for n in range(1_440):
+        local = (day + n * MINUTE).astimezone(place)
+        naive, skipped = local.replace(tzinfo=None, fold=0), []
+        while (before := before + MINUTE) < naive:
+            skipped.append(before)
+        minutes.append((day + n * MINUTE, local, tuple(skipped)))
+        before = naive
+    return minutes
 
 
 class WallOracle(Oracle):
@@ -105,7 +114,7 @@ class WallOracle(Oracle):
         found = {
             moment
             for day in days
-            if self.names_day(day)
+            if self._day_matches(day)
             for hour, minute in times
             for moment in self._moments(datetime(day.year, day.month, day.day, hour, minute, tzinfo=self._zone))
             if after < moment <= until

@@ -3,7 +3,6 @@
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from itertools import product, takewhile
-from pathlib import Path
 
 import pytest
 from croniter import croniter
@@ -15,7 +14,6 @@ from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron import LAST_LISTED_CHANGE, MonthDays
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.errors import Invalid
-from simulator import golden
 from simulator.golden import POLICIES
 from simulator.oracle import Oracle, WallOracle, utc
 from tests.support.cron_expressions import changes, expressions, field
@@ -205,32 +203,6 @@ def test_a_leap_day_job_after_2096_waits_for_2104() -> None:
     assert _fires("0 0 29 2 *", "Europe/Paris", utc("2096-03-01T00:00:00Z"), utc("2105-01-01T00:00:00Z")) == [
         utc("2104-02-28T23:00:00Z")
     ]
-
-
-GOLDEN = (Path(__file__).parents[2] / "cases" / "golden_zones.txt").read_text(encoding="ascii").splitlines()
-SAMPLE = 9
-"""Every so many zones are worked out anew here; `python -m benchmarks.golden_zones` does all."""
-
-
-def _golden_fires(
-    expression: str, name: str, gap: str, overlap: str, after: datetime, until: datetime
-) -> list[datetime]:
-    return _fires(expression, name, after, until, gap, overlap)
-
-
-def test_the_golden_table_has_every_canonical_zone_and_its_changes() -> None:
-    names = golden.canonical_zones()
-    assert [line.split()[0] for line in GOLDEN] == names
-    assert set(names) <= zones.names()
-    for line in GOLDEN[::SAMPLE]:
-        name, changes_, *_ = line.split()
-        listed = {datetime.fromtimestamp(second, UTC) for second, _, _ in offset_changes(name)}
-        assert int(changes_) == sum(golden.FIRST <= moment < golden.END for moment in listed)
-
-
-@pytest.mark.parametrize("line", [line for line in GOLDEN if int(line.split()[1])][::SAMPLE])
-def test_around_each_change_of_a_zone_all_policies_give_the_golden_fires(line: str) -> None:
-    assert golden.line(line.split()[0], _golden_fires) == line
 
 
 def test_no_zone_lists_a_change_so_late_that_the_search_would_miss_it() -> None:
