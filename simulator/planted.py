@@ -23,6 +23,8 @@ _CHANGE: Final = "cronfleet.domain.change"
 _ATTEMPT: Final = "cronfleet.domain.attempt"
 _HOLDING: Final = "cronfleet.domain.holding"
 _CHANGING: Final = "cronfleet.services.changing"
+_CALENDARED: Final = "cronfleet.domain.calendared"
+_CALENDARS: Final = "cronfleet.services.calendars"
 
 
 @dataclass(frozen=True)
@@ -352,6 +354,28 @@ FAULTS: Final = (
                 "cronfleet.services.true_clock",
                 "        ask(hear)\n",
                 "        return now\n",
+            ),
+        ),
+    ),
+    Planted(
+        "calendar-forgets-the-day-before",
+        "a fire that rolls forward is forgotten where it rolls to",
+        (
+            Edit(
+                _CALENDARED,
+                "        named = self.plain_day(self._calendar.last_business(business_day - 1) + 1)",
+                "        named = self.plain_day(business_day)",
+            ),
+        ),
+    ),
+    Planted(
+        "calendar-version-comes-to-nobody",
+        "a new version of a calendar is stored, and no job is started that brings it to the schedules",
+        (
+            Edit(
+                _CALENDARS,
+                "            writes.append(InsertRetiming(for_calendar(after.tenant, after.name, after.version, now)))",
+                "            pass",
             ),
         ),
     ),

@@ -1,10 +1,12 @@
 """Who uses the world: schedules of every kind, and callers who change them."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from cronfleet.domain.calendar import LAST_DAY, CalendarRule, Mode
+from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
@@ -13,6 +15,7 @@ from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
 from cronfleet.services.access import Caller
+from cronfleet.services.calendars import Calendars
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
 from simulator.faults import SECOND
@@ -30,6 +33,28 @@ CRONS: Final = (
 ZONES: Final = ("UTC", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe")
 INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
 """Seconds."""
+
+CALENDAR: Final = "days"
+"""The name of each tenant's calendar."""
+CALENDARS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "plain": {"weekend": ["sunday"]},
+    "monday off": {"holidays": ["2026-11-30"]},
+    "monday frozen": {"holidays": ["2026-12-02"], "freezes": ["2026-11-30"]},
+    "tuesday off": {"holidays": ["2026-12-01"]},
+    "long holidays": {"holidays": [{"from": "2026-11-24", "to": "2026-11-30"}], "workdays": ["2026-11-29"]},
+    "no weekend": {"weekend": []},
+}
+"""What a calendar may say around the days in which every world lies, by its description."""
+CALENDAR_DAYS: Final[Mapping[Mode, tuple[str, ...]]] = {
+    Mode.EXCLUDE: ("* * *", "30 * *", "L * *"),
+    Mode.BUSINESS_DAYS: ("* * *", "30 * *", "* * mon"),
+    Mode.ROLL_FORWARD: ("28 * *", "* * sun", "30 * *", "* * sat,sun"),
+    Mode.ROLL_BACK: ("1 * *", "30 * *", "L * *"),
+    Mode.NTH_BUSINESS_DAY: ("* * *",),
+}
+"""The days of each mode's crons: those that come to the day on which every world begins, by some calendar."""
+CALENDAR_ZONES: Final = (*ZONES, "Pacific/Auckland", "Pacific/Honolulu")
+"""Zones in which another day begins while the world goes on, or has begun."""
 
 Change = Callable[[Schedules, Runs, Caller, str], Any]
 """What a caller does to the schedule of that id."""
@@ -51,6 +76,22 @@ def drawn_missed(rng: random.Random, policy: MisfirePolicy) -> Misfire:
     """What is wanted of missed time: some or all of it, however old or not, fast or slowly."""
     window = rng.choice([None, None, 120, 900])
     return Misfire(policy, rng.randint(1, 70), window_seconds=window, per_minute=rng.choice([2, 6, 20, 60, 600]))
+
+
+def calendared_trigger(rng: random.Random) -> Trigger:
+    """A cron whose days its tenant's calendar has a say in."""
+    mode = rng.choice(list(CALENDAR_DAYS))
+    nth = rng.choice([1, 2, -1, -2, 21]) if mode is Mode.NTH_BUSINESS_DAY else 0
+    rule = CalendarRule(CALENDAR, 0, mode, nth, pinned=rng.random() < 0.15)
+    times = rng.choice(["*/5 *", "*/7 *", "3-59/4 *", "0,30 *", "15 */2"])
+    days = rng.choice(CALENDAR_DAYS[mode])
+    return CronTrigger(f"{times} {days}", rng.choice(CALENDAR_ZONES), calendar=rule)
+
+
+def put_calendar(description: str) -> Callable[[Calendars, Caller], Any]:
+    """A new version of the tenant's calendar."""
+    content = parse_content({**CALENDARS[description], "description": description}, covers_until=LAST_DAY)
+    return lambda calendars, caller: calendars.put(caller, CALENDAR, lambda _now: content)
 
 
 def drawn_spec(rng: random.Random, now: int) -> Spec:

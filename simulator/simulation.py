@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -22,6 +22,10 @@ LONGEST_CALM: Final = 12 * HOUR
 
 LAST_STRETCH: Final = 20 * MINUTE
 """Once settled: a stretch in which lag is bounded and everything is on time."""
+
+CALENDARED: Final = 0.4
+"""How many schedules have a calendar, in the worlds that have calendars: half of them."""
+CALENDAR_UPDATES: Final = 3
 
 CHANGES_PER_HOUR: Final = 60
 HELD_CHANGES_PER_HOUR: Final = 30
@@ -68,11 +72,17 @@ def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] =
 
 def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
     """Schedules are created in the first minutes; callers change them until the calm."""
+    calendars = random.Random(f"{world.seed}/calendars")
+    has_calendars = calendars.random() < 0.5
     names = [(rng.choice(population.TENANTS), f"job-{number:04}") for number in range(schedules)]
     for tenant, name in names:
         at = START + rng.randint(0, 2 * MINUTE)
         spec = population.drawn_spec(rng, at)
+        if has_calendars and calendars.random() < CALENDARED:
+            spec = replace(spec, trigger=population.calendared_trigger(calendars))
         world.loop.at(at, partial(world.ask, tenant, name, "create", population.create(spec)))
+    if has_calendars:
+        _put_calendars(world, calendars, calm_at)
     for _ in range(round((calm_at - START) / HOUR * CHANGES_PER_HOUR)):
         at = rng.randint(START + MINUTE, calm_at)
         tenant, name = rng.choice(names)
@@ -108,6 +118,16 @@ def _held_change(rng: random.Random, now: int) -> tuple[str, population.Change]:
     if kind < 0.85:
         return "cancel", population.delete()
     return "hold", population.hold(population.drawn_spec(rng, now), shadow=True)
+
+
+def _put_calendars(world: World, rng: random.Random, calm_at: int) -> None:
+    """Each tenant has a calendar from the beginning on, and puts new versions of it until the calm."""
+    for tenant in population.TENANTS:
+        first, *others = rng.sample(sorted(population.CALENDARS), 1 + CALENDAR_UPDATES)
+        world.loop.at(START, partial(world.ask_calendar, tenant, population.put_calendar(first)))
+        for description in others:
+            at = rng.randint(START + MINUTE, calm_at)
+            world.loop.at(at, partial(world.ask_calendar, tenant, population.put_calendar(description)))
 
 
 def _let_all_go_on(world: World) -> None:

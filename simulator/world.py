@@ -9,11 +9,15 @@ from typing import Any, Final
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
+from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
+from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendars import Calendars
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.retiming import Retimings
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
 from cronfleet.services.sweeper import Sweeper
@@ -59,6 +63,7 @@ class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
     def __init__(self, seed: int, faults: Faults, tenant_limit: int) -> None:
+        self.seed = seed
         self.loop = Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
@@ -129,7 +134,13 @@ class World:
             clock=process,
             telemetry=self._notes,
             shards=SHARDS,
+            retimings=self._retimings(process),
         ).sweep(process.now() + 100_000)
+
+    def _retimings(self, process: Process) -> Retimings:
+        store = self._store(process)
+        steps = {Cause.CALENDAR: CalendarStep(store)}
+        return Retimings(store=store, clock=process, ids=self._ids, telemetry=self._notes, steps=steps)
 
     def _lay_ticks(self, process: Process) -> None:
         put = lambda entry: self.ticks.put(*entry)  # noqa: E731 - one line is clearer
@@ -163,6 +174,17 @@ class World:
             store = self._store(process)
             schedules = Schedules(store=store, clock=process, ids=self._ids, shards=SHARDS)
             return change(schedules, Runs(store=store, clock=process, ids=self._ids), caller, schedule_id)
+
+        self.functions.invoke("api", body, lambda process: self._answered(request, process))
+
+    def ask_calendar(self, tenant: str, change: Callable[[Calendars, Caller], Any]) -> None:
+        """A caller's change of a calendar; the audit log files it under no schedule."""
+        request = Request(f"request-{next(self._requests)}", tenant, "", "put_calendar", self.loop.now)
+        self.history.requests.append(request)
+        caller = Caller(Tenant(tenant), "key", request.request_id)
+
+        def body(process: Process) -> Any:
+            return change(Calendars(store=self._store(process), clock=process, ids=self._ids), caller)
 
         self.functions.invoke("api", body, lambda process: self._answered(request, process))
 

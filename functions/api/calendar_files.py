@@ -189,7 +189,7 @@ def _occurrences(group: Sequence[_Event], kind: DateKind, first: date, last: dat
 
 
 def _excluded_days(component: Any) -> Iterator[int]:
-    """The days that an all-day event excludes by times, as some programs write them: no library takes those for dates."""
+    """The days that an all-day event excludes by times, as some programs write them; the library does not read that."""
     if isinstance(component["DTSTART"].dt, datetime):
         return
     excluded = component.get("EXDATE", [])

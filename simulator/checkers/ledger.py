@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simulator import population
 from simulator.checkers.nominals import instant, nominals
 from simulator.checkers.violation import Violation
 from simulator.world import World
@@ -22,7 +23,7 @@ class Epoch:
     """A stretch in which one trigger was in force: its nominals in (start, end] are this epoch's to account for."""
 
     number: int
-    trigger: Mapping[str, str] | None
+    trigger: Mapping[str, Any] | None
     """`None` after a cancellation: nothing is named."""
     start: int
     end: int = FOREVER
@@ -50,11 +51,21 @@ def _epochs(world: World) -> dict[tuple[str, str], list[Epoch]]:
         epochs = found[entry.tenant, entry.schedule_id]
         after = entry.after or {}
         at = instant(after["updated_at"]) if "updated_at" in after else entry.at
-        trigger = None if entry.action == "cancel" else after.get("trigger") or (epochs[-1].trigger if epochs else None)
+        written = _with_calendar(world, entry.tenant, after.get("trigger"))
+        trigger = None if entry.action == "cancel" else written or (epochs[-1].trigger if epochs else None)
         if epochs:
             epochs[-1].end = at
         epochs.append(Epoch(len(epochs) + 1, trigger, at, resumed=entry.action == "resume"))
     return found
+
+
+def _with_calendar(world: World, tenant: str, trigger: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """`trigger` with what its calendar's version says, in the words of the caller who put it."""
+    use = None if trigger is None else trigger.get("calendar")
+    if trigger is None or use is None:
+        return trigger
+    stored = world.store.state.calendars[tenant, use["name"], use["version"]]
+    return {**trigger, "calendar": {**use, "content": population.CALENDARS[stored.description]}}
 
 
 def _check_schedule(key: tuple[str, str], epochs: list[Epoch], rows: list[Any], settled_at: int) -> Iterator[Violation]:

@@ -208,6 +208,18 @@ def check_answers(world: World, _spans: Spans) -> Iterator[Violation]:
             yield Violation(request.asked_at, "a request ended in an unforeseen error", str(request))
 
 
+def check_calendars(world: World, spans: Spans) -> Iterator[Violation]:
+    """Once calm, whoever follows a calendar has come to its newest version."""
+    state = world.store.state
+    for timer in state.timers.values():
+        rule = getattr(timer.trigger, "calendar", None)
+        if rule is None or rule.pinned or timer.status.value not in ("active", "paused"):
+            continue
+        newest = state.calendar_heads[timer.tenant, rule.name].version
+        if rule.version != newest:
+            yield Violation(spans.end_at, "a calendar's version has not come to a schedule", f"{timer}: {newest}")
+
+
 Checker = Callable[[World, Spans], Iterator[Violation]]
 CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_ledger(world, spans.settled_at),
@@ -224,6 +236,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_recovery,
     check_lag,
     check_answers,
+    check_calendars,
     lambda world, spans: check_dead_letters(world, spans.end_at),
 )
 

@@ -8,14 +8,18 @@ from dataclasses import replace
 
 import pytest
 
+from cronfleet.domain.calendar import CalendarRule, Mode
+from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, ClaimOutcome, RunClaim, ScheduleClaim
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import CronTrigger
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
+    InsertCalendar,
     InsertDefinition,
     InsertRunTimer,
     ReplaceRun,
@@ -63,15 +67,38 @@ def writes_of(engine: Engine, *claims: ScheduleClaim | RunClaim) -> float:
     return capacity.writes
 
 
-@pytest.mark.parametrize("timer", [waiting(), largest()], ids=["ordinary", "largest"])
+def calendared(timer: Timer) -> Timer:
+    """The same under a calendar whose name is as long as it may be."""
+    rule = CalendarRule("c" * 32, 9_999, Mode.NTH_BUSINESS_DAY, -22, pinned=True)
+    trigger = timer.trigger if isinstance(timer.trigger, CronTrigger) else cron("0 2 * * *")
+    return replace(timer, trigger=replace(trigger, calendar=rule))
+
+
+@pytest.mark.parametrize(
+    "timer",
+    [waiting(), largest(), calendared(waiting()), calendared(largest())],
+    ids=["ordinary", "largest", "with a calendar", "largest with a calendar"],
+)
 def test_a_claim_costs_three_units_whatever_the_length_of_its_ids(engine: Engine, timer: Timer) -> None:
     engine.store.commit([CreateTimer(timer)])
     assert writes_of(engine, claim_of(timer)) == 3.0
 
 
-def test_the_last_claim_of_a_schedule_costs_three_units(engine: Engine) -> None:
-    engine.store.commit([CreateTimer(waiting())])
-    assert writes_of(engine, claim_of(waiting(), following=None)) == 3.0
+@pytest.mark.parametrize("timer", [waiting(), calendared(waiting())], ids=["ordinary", "with a calendar"])
+def test_the_last_claim_of_a_schedule_costs_three_units(engine: Engine, timer: Timer) -> None:
+    engine.store.commit([CreateTimer(timer)])
+    assert writes_of(engine, claim_of(timer, following=None)) == 3.0
+
+
+def test_a_calendar_is_read_once_by_a_process_however_many_schedules_use_it(engine: Engine) -> None:
+    timers = [replace(calendared(waiting(f"s{number}")), shard=0) for number in range(5)]
+    content = parse_content({"holidays": ["2026-12-25"]}).of(TENANT, "c" * 32, 9_999)
+    engine.store.commit([InsertCalendar(content), *map(CreateTimer, timers)])
+    with counted(engine.client) as first:
+        assert len(engine.store.due(0, NOON, None, 10).items) == 5
+    with counted(engine.client) as second:
+        assert len(engine.store.due(0, NOON, None, 10).items) == 5
+    assert first.reads - second.reads == 0.5, "one eventually consistent read of less than 4 KB"
 
 
 def test_retiring_a_runs_timer_costs_two_units(engine: Engine) -> None:
