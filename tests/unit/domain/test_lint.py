@@ -15,7 +15,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, SECOND, from_datetime, to_text
 from cronfleet.domain.lint import Lint, WarningCode, look_over
 from cronfleet.domain.time_text import OLDEST, parse_moment
-from cronfleet.domain.trigger import CronTrigger, fires, parse_trigger
+from cronfleet.domain.trigger import CronTrigger, parse_trigger
 from cronfleet.domain.zone_names import _OWN, current_name
 from simulator.oracle import Oracle
 from tests.support.cron_expressions import changes, expressions
@@ -422,15 +422,13 @@ def test_the_warning_of_a_change_comes_exactly_where_it_touches_a_named_time_and
     gap, overlap = data.draw(st.sampled_from([None, Gap.SKIP])), data.draw(st.sampled_from([None, *Repeat]))
     trigger = CronTrigger(expression, zone, gap, overlap)
     lint = look_over(trigger, from_datetime(after))
-    oracle = Oracle(expression, zone)
+    oracle = Oracle(expression, zone, gap or "", overlap or "")
     walls = [at for at in _walls(zone, change) if oracle.matches(at)]
     told = [w.text for w in lint.warnings if w.code is WarningCode.DST_CHANGE]
     said = told[0].split(". ")[1] if told else "no time that it names is touched"
     assert ("no time that it names is touched" in said) == (not walls), (said, walls)
     begin, end = change - HALF_A_DAY, change + HALF_A_DAY
-    fired = [to_text(at) for at in fires(trigger, from_datetime(begin), from_datetime(end))]
-    if gap is None and overlap in (None, Repeat.FIRST):
-        assert fired == [to_text(from_datetime(at)) for at in oracle.fires(begin, end)]
+    fired = [to_text(from_datetime(at)) for at in oracle.fires(begin, end)]
     shown = re.findall(r"\d{4}-\d\d-\d\dT[\d:]+Z", said)
     assert set(shown) <= set(fired), "what is said to fire does"
     if walls and ("skipped" in said) == bool(shown):
