@@ -224,6 +224,12 @@ def test_the_comment_right_above_a_job_describes_it_and_no_other():
     assert [one.description for one in read(text, Options()).candidates] == ["Backups\nof the night", "", ""]
 
 
+def test_a_comment_with_a_range_in_it_is_no_ruler():
+    assert (
+        one("# Keep months 3-9\n# and chapters 1-12\n0 4 * * * /x").description == "Keep months 3-9\nand chapters 1-12"
+    )
+
+
 def test_a_ruler_of_any_make_describes_nothing():
     for ruler in (
         "# m h  dom mon dow   command",

@@ -40,7 +40,9 @@ _SWITCHED_OFF: Final = re.compile(
     r"|@(reboot|hourly|daily|midnight|weekly|monthly|yearly|annually)[ \t]+\S)"
 )
 _RULER: Final = re.compile(
-    r"0 ?[-–] ?59|0 ?[-–] ?23|1 ?[-–] ?31|1 ?[-–] ?12|0 ?[-–] ?[67]\b|[│┌└├]|command to be executed|^\W*m(in(ute)?s?)?\W+h(ou)?r?s?\W",
+    r"\b(minutes?|mins?|hours?|days?|months?|weekday|week|year|dow|dom|mon)\b\W*"
+    r"(0 ?[-–] ?59|0 ?[-–] ?23|1 ?[-–] ?(?:31|12|7)\b|0 ?[-–] ?[67]\b)"
+    r"|[│┌└├]|command to be execute|^\W*m(in(ute)?s?)?\W+h(ou)?r?s?\W",
     re.IGNORECASE,
 )
 _PLACEHOLDER: Final = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]|<[A-Za-z_ -]+>|@@?[A-Za-z_]+@|%[A-Z_]+%")

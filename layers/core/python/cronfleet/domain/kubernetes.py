@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from cronfleet.domain import imported
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.imported import Candidate, Marked, Refusal, Sheet
+from cronfleet.domain.imported import Candidate, Refusal, Sheet
 from cronfleet.domain.retry import MAX_ATTEMPTS
 from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS
 
@@ -287,6 +287,3 @@ def _not_carried(spec: Mapping[str, Any]) -> Iterator[str]:
     limits = [name for name in _NO_SUCH if name in spec]
     if limits:
         yield f"{' and '.join(limits)}: {_NO_SUCH[limits[0]]}"
-
-
-__all__ = ["DEFAULT_ZONE", "Marked", "Options", "as_here", "read"]
