@@ -28,7 +28,7 @@ class CalendarOracle(Oracle):
             for name in ("holidays", "workdays", "freezes")
         )
 
-    def names_day(self, day: date) -> bool:
+    def _day_matches(self, day: date) -> bool:
         known = self._landed.get(day)
         if known is None:
             known = self._landed[day] = day not in self._frozen and self._lands_on(day)
@@ -36,7 +36,7 @@ class CalendarOracle(Oracle):
 
     def _lands_on(self, day: date) -> bool:
         mode = self._use["mode"]
-        named = super().names_day
+        named = super()._day_matches
         if mode == "exclude":
             return named(day) and (day not in self._holidays or day in self._workdays)
         if mode == "nth_business_day":
