@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from cronfleet.domain import zones
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.imported import IMPORT_LABEL, Candidate, Refusal, Sheet, label_of, schedule_id, shown, slug
@@ -23,7 +24,7 @@ from .reading import TooLarge
 from .schemas import ScheduleBody, TargetBody
 from .specs import spec_of
 
-MAX_SCHEDULES: Final = 500
+MAX_SCHEDULES: Final = 1_000
 """Jobs of one file."""
 MAX_ANSWER_BYTES: Final = 5 * 1024 * 1024
 """A function answers with six megabytes at most."""
@@ -51,6 +52,11 @@ class _Judged:
     wanted: Wanted
     spec: Spec
     looked_over: Form
+
+
+def zone_of_text(text: str | None) -> str | None:
+    """`?timezone=`: the name of the zone; raises `Invalid` for one that is none."""
+    return None if text is None else zones.load(text).name
 
 
 def target_of_text(text: str | None) -> Mapping[str, str] | None:

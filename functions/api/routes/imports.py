@@ -16,7 +16,7 @@ from cronfleet.settings import Settings, from_environment
 from .. import json_reading, yaml_reading
 from .. import parameters as p
 from ..answers import ImportAnswer
-from ..importing import Request, carry_out, target_of_text
+from ..importing import Request, carry_out, target_of_text, zone_of_text
 from ..reading import JSON
 from ..requests import caller_of
 from ..schemas import CrontabBody, DocumentBody
@@ -51,7 +51,7 @@ def import_crontab(  # noqa: PLR0913 - each is a parameter of the query
     again creates nothing. The payload is the command, its standard input, its user and its environment.
     """
     options = crontab.Options(
-        timezone=timezone,
+        timezone=zone_of_text(timezone),
         form=None if form is None else Form(form),
         path=source,
         tz_is_of_times=None if tz is None else tz == "times",
@@ -95,7 +95,7 @@ def import_kubernetes(
     schedules; what is of another kind is named under `ignored`.
     """
     documents, unreadable = yaml_reading.read(body.document)
-    sheet = kubernetes.read(documents, unreadable, kubernetes.Options(timezone=timezone))
+    sheet = kubernetes.read(documents, unreadable, kubernetes.Options(timezone=zone_of_text(timezone)))
     return _answered(sheet, _request("kubernetes", source, target, owner, existing, shadow, dry_run))
 
 

@@ -216,6 +216,7 @@ def test_an_answer_full_of_refusals_has_its_bound_too(memory, monkeypatch):
     ("query", "field"),
     [
         ({"form": "both"}, "form"),
+        ({"timezone": "Mars/Olympus"}, "timezone"),
         ({"dry_run": "yes"}, "dry_run"),
         ({"existing": "drop"}, "existing"),
         ({"target": '{"handler": 5}'}, "target"),

@@ -297,6 +297,8 @@ def test_an_anacrontab_is_refused_as_a_whole():
 def test_robfig_s_every_is_an_interval_of_the_full_clock():
     assert one("@every 1h30m /x").trigger == {"every": "90m", "anchor": "1970-01-01T00:00:00Z"}
     assert "no duration" in reason("@every soon /x")
+    assert one("@every_second /x").trigger["every"] == "1s"
+    assert one("@every_minute /x").trigger["cron"] == "* * * * *"
 
 
 def test_a_file_of_too_many_lines_is_refused_whole():

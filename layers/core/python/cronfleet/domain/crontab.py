@@ -54,7 +54,6 @@ _NOTHING_OF_ITS_OWN: Final = """
 """
 _NO_NAME: Final = frozenset(_NOTHING_OF_ITS_OWN.split())
 _REPLACED: Final = "\ufffd"
-_EVERY_MINUTE: Final = "@every_minute"
 _MAX_DELAY_SECONDS: Final = 86_400
 
 
@@ -297,7 +296,9 @@ def _user(rest: str, state: _State, times: str) -> tuple[str | None, str]:
 def _trigger(times: str, zone: str) -> Mapping[str, object]:
     if times.lower().startswith("@every "):
         return {"every": imported.every_of(times.split()[1]), "anchor": imported.NATURAL_ANCHOR}
-    return {"cron": "* * * * *" if times == _EVERY_MINUTE else times, "timezone": zone}
+    if times.lower() == "@every_second":
+        return {"every": "1s", "anchor": imported.NATURAL_ANCHOR}
+    return {"cron": "* * * * *" if times.lower() == "@every_minute" else times, "timezone": zone}
 
 
 def halves(text: str) -> tuple[str, str | None]:
