@@ -23,6 +23,8 @@ _CHANGE: Final = "cronfleet.domain.change"
 _ATTEMPT: Final = "cronfleet.domain.attempt"
 _HOLDING: Final = "cronfleet.domain.holding"
 _CHANGING: Final = "cronfleet.services.changing"
+_CATCH_UP: Final = "cronfleet.domain.catch_up"
+_CLAIM: Final = "cronfleet.domain.claim"
 _CALENDARED: Final = "cronfleet.domain.calendared"
 _CALENDARS: Final = "cronfleet.services.calendars"
 
@@ -376,6 +378,92 @@ FAULTS: Final = (
                 _CALENDARS,
                 "            writes.append(InsertRetiming(for_calendar(after.tenant, after.name, after.version, now)))",
                 "            pass",
+            ),
+        ),
+    ),
+    Planted(
+        "more-than-max-caught-up",
+        "of what was missed one more is caught up than was wanted",
+        (
+            Edit(
+                _CATCH_UP,
+                "    kept_from = _oldest_of_newest(trigger, oldest, last_at, limit)",
+                "    kept_from = _oldest_of_newest(trigger, oldest, last_at, limit + 1)",
+            ),
+        ),
+    ),
+    Planted(
+        "caught-up-and-dropped-as-well",
+        "what is dropped and what is kept of a stretch overlap",
+        (
+            Edit(
+                _CATCH_UP,
+                "    return Wanted(kept_from, before(trigger, first_at, kept_from))",
+                "    return Wanted(kept_from, kept_from)",
+            ),
+        ),
+    ),
+    Planted(
+        "caught-up-all-at-once",
+        "missed fires take no turns",
+        (Edit(_CATCH_UP, "            turn_at += left.turn\n", ""),),
+    ),
+    Planted(
+        "turns-saved-up",
+        "turns that an outage left unused are all taken afterwards",
+        (
+            Edit(
+                _CATCH_UP,
+                "    turn_at = max(backlog.turn_at, floor_second(now) - REACH)",
+                "    turn_at = backlog.turn_at - 3_600_000",
+            ),
+            Edit(_CATCH_UP, "        turn_at = max(turn_at, floor_second(left.late.noticed_at))\n", ""),
+        ),
+    ),
+    Planted(
+        "window-ignored",
+        "a missed fire is caught up however old it is",
+        (
+            Edit(
+                _CATCH_UP,
+                "    oldest = first_at if policy.window_seconds is None else "
+                "max(first_at, now - policy.window_seconds * SECOND)",
+                "    oldest = first_at",
+            ),
+            Edit(_CATCH_UP, "    if stretch.window_seconds is None:\n", "    if True:\n"),
+        ),
+    ),
+    Planted(
+        "caught-up-fire-lost-with-its-claim",
+        "a claim takes fires out of the backlog and sends no message for them",
+        (
+            Edit(
+                _CLAIM,
+                "        for fire in (*self.fires, *self.caught_up):",
+                "        for fire in self.fires:",
+            ),
+        ),
+    ),
+    Planted(
+        "backlog-forgotten-by-changes",
+        "a pause, a cancellation or a changed trigger in the middle of a catch-up leaves no row of what was still to come",
+        (
+            Edit(
+                _CHANGE,
+                "    held = [_Held(stretch.first_at, stretch.last_at, stretch.late) "
+                "for stretch in stretches_of(timer.backlog)]",
+                "    held = list[_Held]()",
+            ),
+        ),
+    ),
+    Planted(
+        "completed-with-a-backlog",
+        "a schedule whose last regular fire is claimed is over, whatever it still has to catch up",
+        (
+            Edit(
+                _SHARDS,
+                "        backlog=claim.backlog,",
+                "        backlog=claim.backlog if claim.following else None,",
             ),
         ),
     ),
