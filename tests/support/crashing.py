@@ -139,9 +139,10 @@ class _Named:
     trigger: Trigger
     after: Instant
     until: Instant | None
+    end_at: Instant | None = None
 
     def nominals(self, until: Instant) -> list[Instant]:
-        last = until if self.until is None else min(until, self.until)
+        last = min(one for one in (until, self.until, self.end_at) if one is not None)
         return list(fires(self.trigger, self.after, last))
 
 
@@ -275,7 +276,7 @@ class CrashingWorld(LivedWorld):
             if action != Change.CANCEL:
                 spec = self.store.state.definitions[(TENANT, schedule_id), after["version"]].spec
                 since = at if spec.start_at is None else max(at, spec.start_at - 1)
-                found.append(_Named(spec.trigger, since, None))
+                found.append(_Named(spec.trigger, since, None, spec.end_at))
         return found
 
     def _named(self, schedule_id: str, stretches: Sequence[_Named], mark: Instant) -> list[Instant]:
@@ -317,14 +318,15 @@ class CrashingWorld(LivedWorld):
         for row in list(self.store.state.runs.values()):
             for number, attempt in enumerate(row.attempts):
                 self._check_in_time(row, row.attempts[number - 1] if number else None, attempt)
-        self._check_once()
+        self.check_once()
         before = dict(self.store.state.runs)
         for message in self.sent:
             if message.key in before and before[message.key].is_terminal:
                 assert self.handle(message)
         assert before == self.store.state.runs, "a copy of a message that came late changed the ledger"
 
-    def _check_once(self) -> None:
+    def check_once(self) -> None:
+        """No effect came twice, and no nominal ran in two epochs."""
         fences = [(one.key, one.fence) for one in self.targets.made]
         assert len(fences) == len(set(fences)), "two calls under one fence"
         assert set(self.targets.effects.values()) <= {1}, self.targets.effects
