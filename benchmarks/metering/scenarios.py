@@ -12,6 +12,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.ports.target import Call
+from cronfleet.services.heartbeats import Heartbeats, Report
 from tests.support.settable_clock import NOON
 
 HERD: Final = 50
@@ -207,6 +208,23 @@ def _run_now(chain: Chain, firings: int) -> None:
     _close_books(chain)
 
 
+def _pinged(chain: Chain, firings: int) -> None:
+    heartbeats = Heartbeats(store=chain.store, clock=chain.clock, ids=chain.ids, secrets=_Counted())
+    added = [chain.add(number, nominal_at=NOON + DAY) for number in range(firings)]
+    tokens = [heartbeats.make(chain.caller(one), one.schedule_id).form["token"] for one in added]
+    chain.start_counting()
+    for token in tokens:
+        with chain.as_part("api"):
+            heartbeats.ping(token, Report(exit_code=0))
+
+
+class _Counted:
+    """Secrets that are none."""
+
+    def secret(self, size: int) -> bytes:
+        return bytes(size)
+
+
 def _lost(chain: Chain, firings: int) -> None:
     _due(chain, firings)
     chain.tick()
@@ -271,6 +289,7 @@ SCENARIOS: Final = (
     Scenario("shadow", "noted in shadow: one entry, of one nominal or of all that five minutes hold", _in_shadow),
     Scenario("deferral", "deferred once inside its timer", _deferred),
     Scenario("run_now", "a run-now through the API", _run_now),
+    Scenario("ping", "a ping of a heartbeat URL (it fires nothing)", _pinged),
     Scenario("lost", "a lone firing, its message lost and sent again", _lost, 1),
     Scenario("taken_over", "a lone firing, its worker dead and its run revived", _taken_over, 1),
 )

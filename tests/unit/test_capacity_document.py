@@ -59,6 +59,11 @@ def test_what_is_not_ordinary_costs_exactly_so_many_write_units_more(name: str, 
     assert counts[name].writes == pytest.approx(counts["ordinary"].writes + more, abs=1e-9)
 
 
+def test_a_ping_costs_a_transaction_of_two_items_and_two_reads() -> None:
+    ping = units.counts()["ping"]
+    assert (ping.writes, ping.reads, ping.sqs) == (4.0, 2.0, 0.0)
+
+
 def test_a_lost_message_costs_two_writes_of_the_books_and_one_more_send() -> None:
     lost, lone = units.counts()["lost"], units.counts()["lone"]
     assert lost.writes == lone.writes
