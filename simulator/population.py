@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cronfleet.domain.calendar import LAST_DAY, CalendarRule, Mode
 from cronfleet.domain.calendar_form import parse_content
+from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
@@ -26,11 +27,13 @@ CRONS: Final = (
     "*/5 * * * *",
     "*/7 * * * *",
     "3-59/4 * * * *",
-    "0,30 * * * *",
+    "0,30 0-23 * * *",  # fixed-time: what is chosen for changes of the clock counts
     "15 * * * *",
     "0 */2 * * *",
 )
 ZONES: Final = ("UTC", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe")
+CHOSEN: Final = {"America/New_York": (Gap.SKIP, Repeat.BOTH), "Australia/Lord_Howe": (None, Repeat.SECOND)}
+"""What is chosen for changes of the clock, by zone."""
 INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
 """Seconds."""
 
@@ -67,7 +70,8 @@ def drawn_trigger(rng: random.Random, now: int) -> Trigger:
         every = rng.choice(INTERVALS)
         return IntervalTrigger(every, now - now % SECOND - rng.randint(0, every) * SECOND)
     if kind < 0.85:
-        return CronTrigger(rng.choice(CRONS), rng.choice(ZONES))
+        expression, zone = rng.choice(CRONS), rng.choice(ZONES)
+        return CronTrigger(expression, zone, *CHOSEN.get(zone, ()))
     at = now - now % SECOND + rng.randint(5, 1_800) * SECOND
     return OneShotTrigger(at, str(at), None)
 

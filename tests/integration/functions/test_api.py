@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cronfleet import settings
+from cronfleet import preview, settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.instant import SECOND, to_datetime
@@ -519,3 +519,51 @@ def test_an_interval_written_another_way_is_the_same_interval(api):
     assert (first.status, again.status) == (201, 200)
     assert again.json["version"] == 1
     assert again.json["trigger"] == first.json["trigger"]
+
+
+def test_what_is_chosen_for_changes_of_the_clock_is_kept_named_explained_and_taken_back(api):
+    trigger = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "gap": "skip", "overlap": "second"}
+    first = api.register(trigger=trigger)
+    assert (first.status, first.json["trigger"]) == (201, trigger)
+    window = "from=2027-03-27T12:00:00Z&to=2027-03-29T12:00:00Z"
+    fires = api.call("GET", f"/v1/schedules/nightly/fires?{window}").json["fires"]
+    assert [fire["nominal_at"] for fire in fires] == ["2027-03-29T00:30:00Z"]
+    answer = api.call("GET", "/v1/schedules/nightly/explain?at=2027-03-28T01:30:00Z").json
+    assert (answer["code"], answer["detail"]["policy"], answer["detail"]["fired_at"]) == ("dst_gap", "skip", None)
+    again = api.call("PUT", "/v1/schedules/nightly", {**NIGHTLY, "trigger": trigger})
+    assert again.json["version"] == 1
+    patched = api.call("PATCH", "/v1/schedules/nightly", {"trigger": {"gap": None, "overlap": "first"}})
+    assert (patched.json["version"], patched.json["trigger"]) == (
+        2,
+        {"cron": "30 2 * * *", "timezone": "Europe/Berlin"},
+    )
+    fires = api.call("GET", f"/v1/schedules/nightly/fires?{window}").json["fires"]
+    assert [fire["nominal_at"] for fire in fires] == ["2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
+
+
+def test_expressions_of_aws_are_taken_as_they_are(api):
+    trigger = {"cron": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin"}
+    assert api.register(trigger=trigger).json["trigger"] == trigger
+    bare = {"cron": "0 9 ? * 2-6 *", "timezone": "Europe/Berlin", "dialect": "aws"}
+    answer = api.call("PATCH", "/v1/schedules/nightly", {"trigger": {"cron": bare["cron"], "dialect": "aws"}})
+    assert (answer.json["trigger"], answer.json["next_fire_at"]) == (bare, "2026-12-01T08:00:00Z")
+    rate = {**NIGHTLY, "id": "beat", "trigger": {"cron": "rate(5 minutes)"}}
+    first = api.call("PUT", "/v1/schedules/beat", rate)
+    api.clock.advance(17 * SECOND)
+    assert (first.json["trigger"]["every"], api.call("PUT", "/v1/schedules/beat", rate).json["version"]) == ("5m", 1)
+    once = {**NIGHTLY, "id": "once", "trigger": {"cron": "at(2026-12-24T18:00:00)", "timezone": "Europe/Berlin"}}
+    written = api.call("PUT", "/v1/schedules/once", once).json
+    assert written["trigger"] == {"at": "2026-12-24T18:00:00", "timezone": "Europe/Berlin"}
+    assert api.call("PUT", "/v1/schedules/once", once).json["version"] == 1
+
+
+def test_the_preview_of_the_api_and_of_the_command_refuse_alike(memory):
+    for trigger in (
+        {"cron": "cron(0 9 * * * *)", "timezone": "UTC"},
+        {"cron": "15 2 * 3 SUN#2", "timezone": "America/New_York", "gap": "skip"},
+        {"cron": "0 2 * * * # nightly", "timezone": "UTC"},
+        {"cron": "rate(0 hours)"},
+    ):
+        said = json.loads(preview.answer(json.dumps(trigger).encode(), memory.clock.now))["error"]
+        [wrong] = memory.call("POST", "/v1/preview", {"trigger": trigger}).json["errors"]
+        assert said == f"{wrong['field'].removeprefix('trigger.')}: {wrong['reason']}"
