@@ -6,7 +6,10 @@ from typing import Final
 
 from benchmarks.metering.chain import Chain, Died, Part, merged
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.lease import SLOT
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
@@ -179,6 +182,32 @@ def _missed(chain: Chain, firings: int) -> None:
     _close_books(chain)
 
 
+def _caught_up(chain: Chain, firings: int) -> None:
+    for number in range(firings):
+        chain.add(number, misfire=Misfire(MisfirePolicy.FIRE_ONCE, 1, 60))
+    chain.clock.advance(3_600 * SECOND)
+    chain.start_counting()
+    chain.tick()
+    chain.work()
+    _close_books(chain)
+
+
+def _caught_up_in_turns(chain: Chain, firings: int) -> None:
+    """One schedule that has missed so many days: as many to a tick as its pace of sixty a minute gives."""
+    late = Late(Cause.OUTAGE, NOON - firings * DAY, NOON - DAY, NOON)
+    backlog = Backlog((Stretch(NOON - firings * DAY, NOON - DAY, late, per_minute=60),), NOON)
+    one = chain.add(0, nominal_at=NOON + DAY, due_at=NOON, backlog=backlog)
+    chain.start_counting()
+    for _ in range(firings):
+        chain.tick()
+        chain.clock.advance(SLOT)
+        held = chain.store.get_timer(one.tenant, one.schedule_id)
+        if held is None or held.backlog is None:
+            break
+    chain.work()
+    _close_books(chain)
+
+
 def _in_shadow(chain: Chain, firings: int) -> None:
     hold = Hold("key", NOON - DAY, Shadow("key", NOON - DAY))
     for number in range(firings):
@@ -286,6 +315,8 @@ SCENARIOS: Final = (
     Scenario("retry", "whose first attempt fails", _retried),
     Scenario("skip", "skipped: an earlier run is still going", _skipped_by_overlap),
     Scenario("missed", "missed in an outage (`misfire: skip`): one range, however many nominals", _missed),
+    Scenario("caught_up", "missed in an outage and caught up once (`misfire: fire_once`)", _caught_up),
+    Scenario("in_turns", "caught up in turns: 50 that one schedule has missed, 60 a minute", _caught_up_in_turns),
     Scenario("shadow", "noted in shadow: one entry, of one nominal or of all that five minutes hold", _in_shadow),
     Scenario("deferral", "deferred once inside its timer", _deferred),
     Scenario("run_now", "a run-now through the API", _run_now),

@@ -34,6 +34,15 @@ def test_a_lone_firing_stays_in_its_budget() -> None:
     assert units.counts()["lone"].writes <= 9.0
 
 
+def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_tick() -> None:
+    """Ten ticks of five: each takes a lease, and writes, announces, claims (3) and closes a batch for its five."""
+    counts = units.counts()
+    ticks = counts["in_turns"].parts["dispatcher"].invocations
+    assert 9 <= ticks <= 11
+    assert counts["in_turns"].writes == pytest.approx(1 + 1 + ticks * (1 + 1 + 1 + 3 + 1) / 50, abs=1e-9)
+    assert counts["in_turns"].writes < counts["ordinary"].writes
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -46,6 +55,8 @@ def test_a_lone_firing_stays_in_its_budget() -> None:
         ("skip", 1.0),
         # One row instead of a start and a finish.
         ("missed", -1.0),
+        # It takes the place of the regular fire in the claim: nothing more, and nothing is stored beside the timer.
+        ("caught_up", 0.0),
         # As an ordinary skip: its claim, one row, nothing to send.
         ("shadow", -1.0),
         # And the lease of the tick that defers.
