@@ -37,6 +37,12 @@ def test_nothing_is_sent_in_shadow_and_each_fire_is_explained_by_who_held_it_sin
     ]
 
 
+def test_what_is_noted_is_counted_apart_from_what_is_skipped() -> None:
+    world = held(spec(600))
+    world.live(15 * 60)
+    assert (world.notes.counts["noted"], world.notes.counts["skips"]) == (2, 0)
+
+
 def test_what_is_still_to_come_is_said_to_be_noted_and_not_sent() -> None:
     world = held(spec(600))
     said = world.explain(TWO + 10 * MINUTE)

@@ -72,6 +72,8 @@ class TickReport:
     fires: int = 0
     caught_up: int = 0
     skips: int = 0
+    noted: int = 0
+    """Entries of what held schedules would have fired; no loss, and so no skip."""
     deferrals: int = 0
     resumes: int = 0
     parks: int = 0
@@ -245,8 +247,10 @@ class Dispatcher:
                 row = skipped_row(claim, skipped, batch.claimed_at)
                 # A row that is there already was written by a predecessor's hand for the same claim.
                 ask(partial(self._store.insert_run, row))
-                report.skips += 1
-                self._telemetry.event("fires_skipped", run_id=row.key.run_id, reason=skipped.reason.text)
+                report.noted += claim.is_shadow
+                report.skips += not claim.is_shadow
+                event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
+                self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
 
     def _defer_all(self, deferrals: Sequence[Deferral], report: TickReport) -> None:
         for deferral in deferrals:
@@ -345,6 +349,7 @@ class Dispatcher:
             "fires",
             "caught_up",
             "skips",
+            "noted",
             "deferrals",
             "resumes",
             "parks",
