@@ -9,9 +9,9 @@ overlap it fires in the first pass, the second or both: `domain/clock_policy.py`
 from bisect import bisect_left, bisect_right
 from calendar import isleap, monthrange
 from collections.abc import Iterator
-from datetime import date
-from functools import lru_cache
-from itertools import product
+from datetime import date, datetime, timedelta
+from functools import cache, lru_cache
+from itertools import product, takewhile
 from typing import TYPE_CHECKING, Final
 
 from cronfleet.domain import aws_dialect, cron_grammar
@@ -115,6 +115,9 @@ class Cron:
 class MonthDays:
     """The matching days of a month. Months come in 28 shapes only (four lengths, seven weekdays to begin on), so what
     was once worked out is kept by shape and serves every year and every expression with the same day rule.
+
+    Plain numbers are croniter's search; what it cannot say (`L-3`, `LW`, several `W`, `#` under either-or) is resolved
+    here.
     """
 
     __slots__ = ("_found", "_rule")
@@ -131,7 +134,8 @@ class MonthDays:
         key = (length, first_weekday)
         days = self._found.get(key)
         if days is None:
-            days = self._found[key] = sum(1 << each for each in days_of_shape(self._rule, *key))
+            search = _days_by_croniter if self._rule.is_plain and not self._rule.is_every_day else days_of_shape
+            days = self._found[key] = sum(1 << each for each in search(self._rule, *key))
         later = days >> day
         return day + (later & -later).bit_length() - 1 if later else 0
 
@@ -240,3 +244,21 @@ def _shapes(fields: CronFields) -> Iterator[tuple[int, int]]:
 def day_search(rule: DayRule) -> MonthDays:
     """The one search for this day rule, shared by all expressions that have it."""
     return MonthDays(rule)
+
+
+def _days_by_croniter(rule: DayRule, length: int, first_weekday: int) -> set[int]:
+    """The same as `days_of_shape`, for plain numbers."""
+    from croniter import croniter  # noqa: PLC0415 - 50 ms that a function which searches no days never pays
+
+    month_days, weekdays = (",".join(map(str, numbers)) for numbers in (rule.month_days, rule.weekdays))
+    year, month = _month_of_shape(length, first_weekday)
+    before = datetime(year, month, 1) - timedelta(minutes=1)  # noqa: DTZ001 - a wall-clock time, without a zone
+    found = croniter(f"0 0 {month_days} * {weekdays}", before, day_or=not rule.both).all_next(datetime)
+    return {at.day for at in takewhile(lambda at: (at.year, at.month) == (year, month), found)}
+
+
+@cache
+def _month_of_shape(length: int, first_weekday: int) -> tuple[int, int]:
+    """A month of this shape, as (year, month); the 28 years from 2000 hold one of each."""
+    months = ((year, month) for year in range(2000, 2028) for month in (1, 2, 4))
+    return next(month for month in months if monthrange(*month) == (first_weekday, length))
