@@ -34,7 +34,8 @@ def _run_seeds(options: Any) -> int:
 
     broken = 0
     for seed in range(options.seed, options.seed + options.seeds):
-        report = simulate(seed, options.hours or DEFAULT_HOURS, options.schedules, options.faults)
+        hours = options.hours or DEFAULT_HOURS
+        report = simulate(seed, hours, options.schedules, options.faults, zone_release=options.zone_release)
         for line in lines(report, verbose=options.seeds == 1 or options.verbose):
             print(line)
         broken += report.violation is not None
@@ -75,6 +76,9 @@ def _parse(arguments: Sequence[str]) -> Any:
     )
     parser.add_argument("--planted", choices=sorted(planted.BY_NAME), help="plant this fault; 0 only if it is caught")
     parser.add_argument("--list-planted", action="store_true", help="the faults that can be planted")
+    parser.add_argument(
+        "--zone-release", action="store_true", help="deploy another release of the zone data in mid-run"
+    )
     parser.add_argument("--verbose", action="store_true", help="the whole report of each seed")
     options = parser.parse_args(arguments)
     if options.hours is not None and not 0 < options.hours <= 1_000:

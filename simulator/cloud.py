@@ -33,6 +33,8 @@ class Functions:
         self._loop = loop
         self._weather = weather
         self._number = 0
+        self.deployment: Callable[[Callable[[], Any]], Any] = lambda run: run()
+        """What surrounds every invocation: the zone data of the deployment that it belongs to."""
         self.running: dict[str, Process] = {}
 
     def invoke(
@@ -52,7 +54,7 @@ class Functions:
             then(ended)
 
         self._loop.after(LIMITS[kind], process.kill)
-        process.start(lambda: body(process), over)
+        process.start(lambda: self.deployment(lambda: body(process)), over)
 
     def _is_out(self) -> bool:
         return any(self._weather.is_out(outage, self._loop.now) for outage in ("scheduler_outage", "second_outage"))

@@ -7,13 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.zone_release import ZoneRelease
 from simulator import faults as fault_kinds
-from simulator import population
+from simulator import population, zone_change
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
+from simulator.checkers.zone_change import check_zone_change
 from simulator.faults import MINUTE, NONE, drawn
 from simulator.world import START, World
+from simulator.zone_change import Upgrade
 
 HOUR: Final = 60 * MINUTE
 CALM_STEP: Final = 15 * MINUTE
@@ -51,8 +54,13 @@ class Report:
     """Messages that came to a dead-letter queue, by the function that failed."""
 
 
-def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS) -> Report:
-    """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report."""
+def simulate(
+    seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS, *, zone_release: bool = False
+) -> Report:
+    """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
+
+    With `zone_release` another release of the zone data is deployed meanwhile.
+    """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
     calm_at = START + stormy
@@ -60,14 +68,34 @@ def simulate(seed: int, hours: float, schedules: int, allowed: Collection[str] =
     world = World(seed, faults, tenant_limit=rng.choice([3, 2_500]))
     _populate(world, rng, schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
+    upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
+    if upgrade is not None:
+        _upgrade(world, upgrade)
     world.loop.run_until(calm_at)
     world.weather.calm()
     _let_all_go_on(world)
     settled_at = _settle(world, calm_at)
     end_at = world.loop.now + LAST_STRETCH
     world.loop.run_until(end_at)
-    violation = first_violation(world, Spans(calm_at, settled_at, end_at))
+    spans = Spans(calm_at, settled_at, end_at)
+    violation = first_violation(world, spans)
+    if upgrade is not None:
+        broken = check_zone_change(world, upgrade, spans)
+        found = [one for one in (violation, *broken) if one is not None]
+        violation = min(found, default=None, key=lambda one: one.at)
     return _report(world, seed, violation, faults.kinds, (settled_at - calm_at) // MINUTE)
+
+
+def _upgrade(world: World, upgrade: Upgrade) -> None:
+    """Another release comes, in one function after the other; schedules in its zone wait for it."""
+    world.changes_zone_data = True
+    world.store.state.zone_release = ZoneRelease(zone_change.BEFORE, START)
+    world.functions.deployment = lambda run: upgrade.run(world.loop.now, run)
+    for number in range(zone_change.MOVERS):
+        at = START + number * 20_000
+        spec = upgrade.spec(number)
+        name = zone_change.name_of(number)
+        world.loop.at(at, partial(world.ask, population.TENANTS[0], name, "create", population.create(spec)))
 
 
 def _populate(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:

@@ -23,6 +23,7 @@ from cronfleet.services.schedules import Schedules
 from cronfleet.services.sweeper import Sweeper
 from cronfleet.services.ticker import Ticker
 from cronfleet.services.worker import Worker
+from cronfleet.services.zone_step import ZoneStep
 from simulator import population
 from simulator.cloud import Functions, LaggingIndex, Queue
 from simulator.faults import MINUTE, Faults
@@ -76,6 +77,7 @@ class World:
         self.receipts = MemoryReceipts(self.store)
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
         self._tenant_limit = tenant_limit
+        self.changes_zone_data = False
         self._ids = Ids()
         self._notes = Notes(self.history)
         self._requests = count(1)
@@ -139,7 +141,9 @@ class World:
 
     def _retimings(self, process: Process) -> Retimings:
         store = self._store(process)
-        steps = {Cause.CALENDAR: CalendarStep(store)}
+        steps: dict[Cause, Any] = {Cause.CALENDAR: CalendarStep(store)}
+        if self.changes_zone_data:
+            steps[Cause.ZONE_DATA] = ZoneStep(store)
         return Retimings(store=store, clock=process, ids=self._ids, telemetry=self._notes, steps=steps)
 
     def _lay_ticks(self, process: Process) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cronfleet.domain import zone_change
 from simulator import faults, planted
 from simulator.simulation import simulate
 
@@ -87,3 +88,16 @@ def test_wrong_use_is_told_apart_from_a_broken_promise() -> None:
     done = run("--faults", "gremlins")
     assert done.returncode == 2
     assert "gremlins" in done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_local_time_runs_once_when_the_zone_data_changes_in_mid_run(seed: int) -> None:
+    report = simulate(seed, hours=1.2, schedules=1, zone_release=True)
+    assert report.violation is None
+
+
+def test_a_retiming_that_would_go_on_from_now_as_an_edit_does_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zone_change, "_pending", lambda _timer, trigger, _last_at, now: trigger.next_after(now))
+    report = simulate(0, hours=1.5, schedules=1, allowed=(), zone_release=True)
+    assert report.violation is not None
+    assert report.violation.promise == "a local time did not run"

@@ -74,7 +74,7 @@ def test_a_calendars_job_changes_each_schedule_of_its_tenant_that_follows_it_and
     assert (job.seen, job.changed, job.failed, job.finished_at) == (251, 250, 0, NOON)
     assert {one.rev for one in world.store.state.timers.values() if one.tenant == "rival"} == {1}
     [entry] = [entry for entry in world.store.state.audit.values() if entry.schedule_id == "s007"]
-    assert (entry.actor, entry.action, entry.request_id) == ("cronfleet", "retime", job.job_id)
+    assert (entry.actor, entry.action, entry.request_id) == ("cronfleet", "edit", job.job_id), "it begins no epoch"
     assert (entry.before, entry.after) == ({"rev": 1}, {"rev": 2})
 
 

@@ -28,7 +28,7 @@ def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> 
         entry_id,
         made.timer.updated_at,
         SCHEDULER_ACTOR,
-        Change.RETIME.value,
+        _action(before, made.timer).value,
         before.schedule_id,
         request_id=made.timer.change_id,
         before=made.before,
@@ -40,3 +40,8 @@ def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> 
     except Refused as refused:
         return refused
     return None
+
+
+def _action(before: Timer, after: Timer) -> Change:
+    """`RETIME` begins an epoch, for whoever reads the epochs of a schedule off the audit log; an edit begins none."""
+    return Change.EDIT if before.epoch == after.epoch else Change.RETIME

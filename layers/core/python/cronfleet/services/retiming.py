@@ -107,8 +107,9 @@ class Retimings:
 
     def start_zone_data(self) -> ZoneRelease:
         """Note which release of the zone data is at work, and look at all schedules once it has settled."""
-        mine, now = tzdata_version(), self._clock.now()
         stored = ask(self._store.get_zone_release)
+        require_true_clock(self._store, self._telemetry)
+        mine, now = tzdata_version(), self._clock.now()
         noted = first_seen(mine, now) if stored is None else stored.seen(mine, now)
         if noted is None:
             return stored or first_seen(mine, now)
