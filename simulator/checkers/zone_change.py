@@ -33,7 +33,8 @@ def check_zone_change(world: World, upgrade: Upgrade, spans: Spans) -> Iterator[
 
 def _check(name: str, minute: int, rows: list[Any], timer: Any, upgrade: Upgrade, spans: Spans) -> Iterator[Violation]:
     ran = Counter(row.key.nominal_at for row in rows if row.status.value not in NEVER_RAN)
-    ranges = [(row.key.nominal_at, row.until_nominal_at) for row in rows if row.until_nominal_at is not None]
+    lost = [row for row in rows if row.until_nominal_at is not None and row.status.value != "skipped"]
+    ranges = [(row.key.nominal_at, row.until_nominal_at) for row in lost]
     for first, last in ranges:
         yield Violation(first, "a stretch in which a fire is lost", f"{name}: {first} to {last}")
     for at, times in ran.items():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cronfleet.domain import zones
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.change import CLAIMED_AHEAD, created, edited, paused, put_on_hold, resumed, shadowed
 from cronfleet.domain.claim import Fire, ScheduleClaim
 from cronfleet.domain.clock_policy import Gap
@@ -299,3 +300,44 @@ def test_a_dispatcher_with_newer_data_does_not_claim_by_the_old_and_one_with_old
     with zones.working_with(old):
         assert not is_outdated(newer)
         assert [type(claim) for claim in plan([newer], EARLIER).claims] == [ScheduleClaim]
+
+
+def test_what_was_still_to_be_caught_up_is_caught_up_where_the_new_data_has_it(
+    old: ZoneSource, ahead: ZoneSource
+) -> None:
+    """An outage over three nights around the change; the upgrade comes before they are caught up."""
+    timer = new(old, NIGHTLY, at("2026-11-28 10:00"), misfire=Misfire(MisfirePolicy.CATCH_UP, 10))
+    now = at("2026-12-01 22:00")
+    with zones.working_with(old):
+        claim = claim_schedule(timer, now, room=0)
+    assert claim.following is not None
+    assert claim.backlog is not None
+    timer = replace(
+        timer,
+        nominal_at=claim.following.nominal_at,
+        due_at=claim.backlog.due_at,
+        zone_data=claim.zone_data,
+        backlog=claim.backlog,
+    )
+    made = look(ahead, timer, now + SECOND, claim)
+    assert made is not None
+    owed = made.timer.backlog
+    assert owed is not None
+    assert [(one.first_at, one.last_at) for one in owed.stretches] == [(at("2026-11-28 21:30"), EARLIER)]
+    assert made.timer.nominal_at == EARLIER + DAY
+    assert made.timer.caught_up_from == at("2026-11-28 21:30")
+    [row] = made.rows
+    assert (row.key.epoch, row.key.nominal_at, row.until_nominal_at) == (1, at("2026-11-28 21:30"), OLD_FIRE)
+
+
+def test_a_claim_of_missed_fires_alone_keeps_the_stamp_of_what_is_waited_for(
+    old: ZoneSource, ahead: ZoneSource
+) -> None:
+    timer = new(old, NIGHTLY, at("2026-12-01 10:00"))
+    late = Late(Cause.OUTAGE, OLD_FIRE - DAY, OLD_FIRE - DAY, OLD_FIRE)
+    backlog = Backlog((Stretch(OLD_FIRE - DAY, OLD_FIRE - DAY, late, 60),), at("2026-12-01 10:00"))
+    timer = replace(timer, backlog=backlog, due_at=backlog.due_at)
+    with zones.working_with(ahead):
+        claim = claim_schedule(timer, at("2026-12-01 11:00"))
+    assert claim.caught_up
+    assert claim.zone_data == ZoneStamp("2026e", 5 * 3600)

@@ -32,7 +32,7 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 from cronfleet.domain.zone_check import is_outdated
-from cronfleet.domain.zone_stamp import stamp
+from cronfleet.domain.zone_stamp import ZoneStamp, stamp
 
 LOOK_AHEAD: Final = 10 * SECOND
 """Fires due this soon are claimed now and delayed by the queue to their second: two ticks' worth."""
@@ -269,11 +269,18 @@ def claim_schedule(
         fires,
         tuple(skipped),
         following=following,
-        zone_data=stamp(timer.trigger, following.nominal_at) if following else None,
+        zone_data=_zone_data(timer, following),
         backlog_at=first_of(timer.backlog),
         caught_up=caught_up,
         backlog=backlog,
     )
+
+
+def _zone_data(timer: Timer, following: Fire | None) -> ZoneStamp | None:
+    """With what `following` was worked out: now, unless it is what `timer` has waited for already."""
+    if following is None or following.nominal_at == timer.nominal_at:
+        return timer.zone_data
+    return stamp(timer.trigger, following.nominal_at)
 
 
 def _due_fires(timer: Timer, first: Fire | None, until: Instant) -> Iterator[Fire]:

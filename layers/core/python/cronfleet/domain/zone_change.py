@@ -52,16 +52,16 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     at = _pending(timer, after.trigger, _last_nominal(last), now)
     if at == timer.nominal_at:
         return Moved(_stays(timer, now, change_id), (), _reason(timer, timer))
+    is_late = at is not None and at <= now and _is_in_time(timer, now)
+    owed = _carried_over(timer, after.trigger)
     after = new_epoch(after, now)
-    if at is not None and at <= now and _is_in_time(timer, now):
-        after = _caught_up(after, at, now)
-        after = waiting_for(after, first_fire(after, at))
-    else:
-        after = waiting_for(after, None if at is None else first_fire(after, at - 1))
+    if at is not None and is_late:
+        owed.append(Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute))
+    after = _owing(after, owed, floor_second(now) if timer.backlog is None else timer.backlog.turn_at)
+    after = waiting_for(after, None if at is None else first_fire(after, at if is_late else at - 1))
     reason = _reason(timer, after)
-    return Moved(
-        written(after, change_id, now), (*_rows(timer, now, reason), *_backlog_rows(timer, now, reason)), reason
-    )
+    rows = (*_rows(timer, now, reason), *_backlog_rows(timer, owed, now, reason))
+    return Moved(written(after, change_id, now), rows, reason)
 
 
 def _stays(timer: Timer, now: Instant, change_id: str) -> Timer:
@@ -129,18 +129,40 @@ def _is_in_time(timer: Timer, now: Instant) -> bool:
     return waited is None or waited.due_at > timer.misfire.missed_through(now)
 
 
-def _caught_up(after: Timer, at: Instant, now: Instant) -> Timer:
-    """`after` with the fire at `at`, which has come already by the new data, due at once."""
-    stretch = Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute)
-    return replace(after, backlog=Backlog((stretch,), floor_second(now)), caught_up_from=at)
+def _owing(after: Timer, owed: list[Stretch], turn_at: Instant) -> Timer:
+    """`after` with what is caught up in its epoch."""
+    if not owed:
+        return after
+    return replace(after, backlog=Backlog(tuple(owed), turn_at), caught_up_from=min(one.first_at for one in owed))
 
 
-def _backlog_rows(timer: Timer, now: Instant, reason: str) -> Iterator[Run]:
-    """A row for each stretch that was still to be caught up: the new data may name other times in it."""
+def _carried_over(timer: Timer, trigger: Trigger) -> list[Stretch]:
+    """What was still to be caught up, where the new data has it."""
+    moved_ones = []
     for stretch in stretches_of(timer.backlog):
-        key = RunKey(timer.tenant, timer.schedule_id, timer.epoch, stretch.first_at)
-        why = Reason(Code.SUPERSEDED, f"{reason}; these fires were still to be caught up", stretch.late.detail)
-        yield range_row(key, stretch.last_at, timer.tier, RunStatus.SKIPPED, now, why)
+        first_at, last_at = (_moved_nominal(timer, trigger, at) for at in (stretch.first_at, stretch.last_at))
+        if first_at is not None and last_at is not None and first_at <= last_at:
+            moved_ones.append(replace(stretch, first_at=first_at, last_at=last_at))
+    return moved_ones
+
+
+def _moved_nominal(timer: Timer, trigger: Trigger, at: Instant) -> Instant | None:
+    """Where the new data has what the old named `at`; a time that both name stays."""
+    if naming.names(trigger, at) or not naming.is_fixed_time(trigger):
+        return trigger.next_after(at - 1)
+    return _same_local_time(replace(timer, nominal_at=at), trigger)
+
+
+def _backlog_rows(timer: Timer, owed: list[Stretch], now: Instant, reason: str) -> Iterator[Run]:
+    """A row for each stretch that was still to be caught up and is now elsewhere."""
+    kept = {(one.first_at, one.last_at) for one in owed}
+    for stretch in stretches_of(timer.backlog):
+        if (stretch.first_at, stretch.last_at) not in kept:
+            key = RunKey(timer.tenant, timer.schedule_id, timer.epoch, stretch.first_at)
+            why = Reason(
+                Code.SUPERSEDED, f"{reason}; so do these, which were still to be caught up", stretch.late.detail
+            )
+            yield range_row(key, stretch.last_at, timer.tier, RunStatus.SKIPPED, now, why)
 
 
 def _rows(timer: Timer, now: Instant, reason: str) -> tuple[Run, ...]:
