@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cronfleet.domain.calendar import WEEKDAYS, to_date, to_day
+from cronfleet.domain.calendar_change import bound_to
 from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.calendared import CalendaredCron, search_of
 from cronfleet.domain.instant import from_datetime, to_datetime
 from cronfleet.domain.trigger import CronTrigger, fires, parse_trigger
-from cronfleet.ports.bound import with_days
 from simulator.calendar_oracle import CalendarOracle
 
 FIRST = date(2026, 11, 1)
@@ -60,7 +60,7 @@ uses = st.sampled_from(MODES).flatmap(
 
 def trigger(expression: str, zone: str, use: dict[str, Any], calendar: dict[str, Any]) -> CronTrigger:
     form = {"cron": expression, "timezone": zone, "calendar": {"name": "c", "version": 1, **use}}
-    made = with_days(parse_trigger(form, 0), parse_content(calendar).of("acme", "c", 1))
+    made = bound_to(parse_trigger(form, 0), parse_content(calendar).of("acme", "c", 1))
     assert isinstance(made, CronTrigger)
     return made
 

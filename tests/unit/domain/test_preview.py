@@ -217,3 +217,28 @@ def test_now_is_asked_of_the_clock_where_a_line_has_no_after() -> None:
     output, errors = process.communicate(b'{"every": "1s", "count": 1}\n')
     assert errors == b""
     assert list(json.loads(output)) == ["fires"]
+
+
+CALENDAR = {"mode": "roll_forward", "holidays": [{"date": "2026-12-25", "label": "Christmas"}, "2026-12-28"]}
+UNDER_IT = {"cron": "0 9 25,27 * *", "tz": "Europe/London", "after": "2026-12-20T00:00:00Z", "count": 2}
+
+
+def test_a_calendar_is_given_with_the_line_since_no_store_is_asked() -> None:
+    assert _ask({**UNDER_IT, "calendar": CALENDAR}) == {"fires": ["2026-12-29T09:00:00Z", "2027-01-25T09:00:00Z"]}
+    nth = {"mode": "nth_business_day", "nth": -1, "weekend": ["friday", "saturday"]}
+    month_end = {**UNDER_IT, "cron": "0 9 * * *", "calendar": nth}
+    assert _ask(month_end) == {"fires": ["2026-12-31T09:00:00Z", "2027-01-31T09:00:00Z"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ({**UNDER_IT, "calendar": {"name": "uk", "mode": "exclude"}}, "calendar: is only named, and no store"),
+        ({**UNDER_IT, "calendar": {**CALENDAR, "holidays": ["soon"]}}, "calendar.holidays.0: 'soon' is no date"),
+        ({**UNDER_IT, "calendar": {**CALENDAR, "mode": "skip"}}, "calendar.mode: 'skip' is none of exclude"),
+        ({**UNDER_IT, "calendar": "uk"}, "calendar: is no object"),
+        ({"every": "1h", "calendar": CALENDAR}, "calendar: goes with a cron expression"),
+    ],
+)
+def test_what_is_wrong_with_a_calendar_is_named(line: dict[str, object], says: str) -> None:
+    assert str(_ask(line)["error"]).startswith(says)

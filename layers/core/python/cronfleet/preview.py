@@ -7,7 +7,8 @@ A line holds one of `cron` (needs `tz`), `at` (RFC 3339; needs `tz` if it has no
 `1d`; with `anchor`, RFC 3339, or else counted from `after` cut to its second). `tz` may be called `timezone`, as in the
 API. With `cron` there may be `gap` (`skip`, `after`) and `overlap` (`first`, `second`, `both`), for a time that the
 clock skips or shows twice, and `"dialect": "aws"` for the six fields of AWS; its `cron(…)`, `rate(…)` and `at(…)` are
-known without that.
+known without that. `calendar` holds the calendar itself beside what a schedule says of it, since no store is asked:
+`{"mode": "roll_forward", "holidays": ["2026-12-25"]}`, with `nth`, `workdays`, `freezes`, `weekend` as in the API.
 
 `after` is RFC 3339 with an offset, by default now; fires are strictly later. `count` is 1 to 10,000, by default 5;
 there are fewer where a trigger ends: `at` fires once, and nothing fires after the year 9999. Other keys are ignored;
@@ -41,7 +42,7 @@ LONGEST_LINE: Final = 65_536
 """Bytes. What is longer is answered with an error and not kept."""
 
 _TRIGGER: Final = ("cron", "gap", "overlap", "dialect", "at", "every", "anchor")
-_KEYS: Final = frozenset({*_TRIGGER, "tz", "timezone", "after", "count", "lint"})
+_KEYS: Final = frozenset({*_TRIGGER, "calendar", "tz", "timezone", "after", "count", "lint"})
 _KEY_OF_FIELD: Final = {"timezone": "tz"}
 
 
@@ -92,9 +93,20 @@ def _answer(request: dict[str, object], now: Callable[[], Instant]) -> dict[str,
     if "tz" in request and "timezone" in request:
         raise Invalid("timezone", "and timezone are two names of one key; write one of them")
     timezone = _timezone(request.get("tz", request.get("timezone")))
-    trigger = parse_trigger({key: request[key] for key in _TRIGGER if key in request}, after, timezone)
+    trigger = _trigger(request, after, timezone)
     said: dict[str, object] = {"fires": [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]}
     return said | _lint(trigger, after) if wants_lint else said
+
+
+def _trigger(request: dict[str, object], after: Instant, timezone: str | None) -> Trigger:
+    fields: dict[str, object] = {key: request[key] for key in _TRIGGER if key in request}
+    if "calendar" not in request:
+        return parse_trigger(fields, after, timezone)
+    from cronfleet.domain.calendar_change import bound_to  # noqa: PLC0415 - lines without a calendar pay nothing for it
+    from cronfleet.domain.calendar_form import inline  # noqa: PLC0415 - as above
+
+    use, calendar = inline(request["calendar"])
+    return bound_to(parse_trigger({**fields, "calendar": use}, after, timezone), calendar)
 
 
 def _lint(trigger: Trigger, after: Instant) -> dict[str, object]:

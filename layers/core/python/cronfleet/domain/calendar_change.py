@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cronfleet.domain import zones
-from cronfleet.domain.calendar import RUNS_OUT_DAYS, Calendar, CalendarRule, day_text
+from cronfleet.domain.calendar import RUNS_OUT_DAYS, Calendar, CalendarRule, Missing, day_text
 from cronfleet.domain.calendared import CalendaredCron, search_of
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.trigger import CronTrigger, Trigger
@@ -31,6 +31,13 @@ class Changed:
     def is_nothing(self) -> bool:
         """Whether every day stays as it is."""
         return not self.removed and not self.added
+
+
+def bound_to(trigger: Trigger, content: Calendar | Missing | None) -> Trigger:
+    """`trigger` with `content` as what its calendar holds; one that uses no calendar as it is."""
+    if not isinstance(trigger, CronTrigger) or trigger.calendar is None:
+        return trigger
+    return replace(trigger, calendar=replace(trigger.calendar, days=content))
 
 
 def under(trigger: CronTrigger, calendar: Calendar) -> CronTrigger:

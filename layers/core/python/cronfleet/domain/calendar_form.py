@@ -130,6 +130,23 @@ def rule_of(stored: object) -> CalendarRule:
     return CalendarRule(name, numbers[0], _MODES[mode], numbers[1] if more else 0, len(more) > 1)
 
 
+def inline(value: object) -> tuple[dict[str, object], Calendar]:
+    """What a trigger says of its calendar, and the calendar itself, of one object that holds both: for a look ahead
+    that asks no store. `Invalid` names the field below `calendar`.
+    """
+    if not isinstance(value, Mapping):
+        raise Invalid("calendar", 'is no object; write {"mode": "exclude", "holidays": ["2026-12-25"]}')
+    if not any(field in value for field in CONTENT):
+        raise Invalid("calendar", f"is only named, and no store is asked here; write what it holds: {', '.join(LISTS)}")
+    use = {name: one for name, one in value.items() if name not in CONTENT}
+    try:
+        content = parse_content({name: value[name] for name in CONTENT if name in value})
+    except Invalid as error:
+        raise error.under("calendar") from error
+    use = {"name": "inline", **use, "version": 1}
+    return use, content.of("", str(use["name"]), 1)
+
+
 # --- a calendar --------------------------------------------------------------------------------------------------
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from cronfleet.domain.calendar import CALENDARS_KEPT, Calendar, Missing
-from cronfleet.domain.calendar_change import rule_of
+from cronfleet.domain.calendar_change import bound_to, rule_of
 from cronfleet.domain.claim import DueItem
 from cronfleet.domain.schedule import Definition, Spec, Timer
-from cronfleet.domain.trigger import CronTrigger, Trigger
+from cronfleet.domain.trigger import Trigger
 
 Find: TypeAlias = Callable[[str, str, int], Calendar | Missing]
 """The content of (tenant, name, version)."""
@@ -17,17 +17,10 @@ Find: TypeAlias = Callable[[str, str, int], Calendar | Missing]
 NOT_THERE: Final = Missing("is not there")
 
 
-def with_days(trigger: Trigger, days: Calendar | Missing | None) -> Trigger:
-    """`trigger` with `days` as its calendar's content; one that uses no calendar as it is."""
-    if not isinstance(trigger, CronTrigger) or trigger.calendar is None:
-        return trigger
-    return replace(trigger, calendar=replace(trigger.calendar, days=days))
-
-
 def bound_trigger(trigger: Trigger, tenant: str, find: Find) -> Trigger:
     """`trigger` with its calendar's content."""
     rule = rule_of(trigger)
-    return trigger if rule is None else with_days(trigger, find(tenant, rule.name, rule.version))
+    return trigger if rule is None else bound_to(trigger, find(tenant, rule.name, rule.version))
 
 
 def bound_timer(timer: Timer, find: Find) -> Timer:

@@ -4,11 +4,10 @@ from dataclasses import replace
 from typing import Final
 
 from cronfleet.domain.calendar import CalendarRule
-from cronfleet.domain.calendar_change import rule_of
+from cronfleet.domain.calendar_change import bound_to, rule_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.schedule import Spec
 from cronfleet.domain.trigger import Trigger
-from cronfleet.ports.bound import with_days
 from cronfleet.ports.job_store import CalendarStore, CheckCalendar
 from cronfleet.services.changing import answer_of
 
@@ -49,4 +48,4 @@ def _with_content(store: CalendarStore, tenant: str, trigger: Trigger, rule: Cal
     content = answer_of(lambda: store.get_calendar(tenant, rule.name, rule.version))
     if content is None:
         raise Invalid(f"{_FIELD}.version", f"version {rule.version} of calendar {rule.name!r} cannot be read")
-    return with_days(trigger, content)
+    return bound_to(trigger, content)

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.calendar import NAME_PATTERN, Calendar, CalendarHead, Missing
-from cronfleet.domain.calendar_change import rule_of
+from cronfleet.domain.calendar_change import bound_to, rule_of
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
-from cronfleet.ports.bound import NOT_THERE, with_days
+from cronfleet.ports.bound import NOT_THERE
 from cronfleet.ports.job_store import Listed, Page
 
 
@@ -61,7 +61,7 @@ def find(state: State, tenant: str, name: str, version: int) -> Calendar | Missi
 
 def bare(timer: Timer) -> Timer:
     """`timer` as a table would hold it: without its calendar's content."""
-    return timer if rule_of(timer.trigger) is None else replace(timer, trigger=with_days(timer.trigger, None))
+    return timer if rule_of(timer.trigger) is None else replace(timer, trigger=bound_to(timer.trigger, None))
 
 
 def bare_definition(definition: Definition) -> Definition:
@@ -69,4 +69,4 @@ def bare_definition(definition: Definition) -> Definition:
     spec = definition.spec
     if rule_of(spec.trigger) is None:
         return definition
-    return replace(definition, spec=replace(spec, trigger=with_days(spec.trigger, None)))
+    return replace(definition, spec=replace(spec, trigger=bound_to(spec.trigger, None)))
