@@ -5,6 +5,8 @@ from typing import Any
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.claim import Batch, BatchId, Fire, RunClaim, RunTimer, ScheduleClaim, SkippedRange, TimerKind
+from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
@@ -13,7 +15,7 @@ from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
-from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.domain.trigger import CronTrigger, OneShotTrigger
 from cronfleet.domain.zone_stamp import ZoneStamp
 from tests.support.builders import TENANT, cron, definition, every, timer
 from tests.support.settable_clock import NOON
@@ -47,6 +49,11 @@ def timers() -> list[Timer]:
         waiting("parked", None, status=Status.PARKED, parked=Reason(Code.UNREADABLE, "no such zone")),
         waiting("deferred", NOON + 5 * SECOND, nominal_at=NOON, deferred=WHY),
         waiting("tombstone", None, status=Status.CANCELLED, epoch=9, epoch_starts=(NOON,), rev=30),
+        timer(
+            CronTrigger("30 2 ? * 2#1 2027/2", "Europe/Paris", Gap.AFTER, Repeat.BOTH, Dialect.AWS),
+            NOON,
+            schedule_id="chosen",
+        ),
         timer(
             cron("0 2 * * *", "Asia/Kolkata"),
             NOON,

@@ -65,6 +65,22 @@ def test_a_gap_and_an_overlap_show_in_what_the_clock_had_reached() -> None:
     assert autumn.start + autumn.offset - autumn.reached == -3600
 
 
+def test_every_repeated_wall_time_is_known_in_both_of_its_passes_wherever_a_block_of_a_year_ends() -> None:
+    for name in ("America/New_York", "Australia/Lord_Howe", "Antarctica/Troll", "Europe/Dublin"):
+        zone = zones.load(name)
+        for second, before, after in offset_changes(name):
+            if second > 0 and after < before:
+                again, last = second + after, second + before - 60
+                for wall in (again, last):
+                    first = zone.segment_at(wall - before)
+                    assert first is not None
+                    assert first.returns <= wall
+                    assert zone.instants(wall) == (wall - before, wall - after)
+                assert len(zone.instants(again - 60)) == len(zone.instants(last + 60)) == 1
+            elif second > 0:
+                assert zone.instants(second + before) == ()
+
+
 def test_an_overlap_that_runs_into_the_next_block_of_a_year_is_still_known_there() -> None:
     for name in ("America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Antarctica/Troll"):
         zone = zones.load(name)
