@@ -29,6 +29,7 @@ WALK: Final = timedelta(hours=26)
 FOR_ONE_PLACE: Final = 50
 """Texts that are compared in one zone at one moment: the walk keeps what the clock shows there."""
 YEAR: Final = timedelta(days=366)
+LAST: Final = utc("2201-01-01T00:00:00Z")
 MAX_COMPARED: Final = 40
 """Fires that are compared in the year."""
 REPORTED: Final = 20
@@ -137,10 +138,15 @@ def _compare(trigger: CronTrigger, walls: WallOracle, after: datetime) -> str | 
     return None if far == expected else f"by walls: {min(set(far) ^ set(expected))} is in one only"
 
 
-def _never_fires(oracle: Oracle, after: datetime) -> bool:
-    """Whether the oracle names nothing in three days and no day of the forty years after them."""
+def _never_fires(walls: WallOracle, after: datetime, *, skipped: bool) -> bool:
+    """Whether the oracle names nothing in three days and no day of the forty years after them; where the clock is said
+    to skip each time, no time up to the last year of AWS.
+    """
+    if skipped:
+        return next(walls.fires(after, LAST), None) is None
     days = (after.date() + timedelta(days=n) for n in range(3, 40 * 366))
-    return next(oracle.fires(after, after + timedelta(days=3)), None) is None and not any(map(oracle.names_day, days))
+    near = Oracle.fires(walls, after, after + timedelta(days=3))
+    return next(near, None) is None and not any(map(walls.names_day, days))
 
 
 def _one(rng: random.Random, name: str, after: datetime, seen: Counter[str]) -> str | None:
@@ -158,7 +164,8 @@ def _one(rng: random.Random, name: str, after: datetime, seen: Counter[str]) -> 
     except Invalid as error:
         never = "can never fire" in error.reason
         seen["can never fire" if never else "refused"] += 1
-        if never and "skips" not in error.reason and not _never_fires(Oracle(text, name, gap, overlap), after):
+        walls = WallOracle(text, name, gap, overlap) if never else None
+        if walls and not _never_fires(walls, after, skipped="skips" in error.reason):
             return f"refused, but the oracle finds a day: {shown} {error.reason}"
         return None
     except Exception as error:  # whatever it is, it is what is looked for

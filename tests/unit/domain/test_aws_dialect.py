@@ -64,6 +64,13 @@ def test_the_last_named_year_ends_the_schedule() -> None:
     assert named("cron(0 0 1 7 ? 2026-2028)", 5) == ["2027-07-01T00:00:00Z", "2028-07-01T00:00:00Z"]
 
 
+def test_a_year_far_ahead_is_waited_for() -> None:
+    assert named("cron(30 2 ? * SUN#2 2199)", 1, timezone="America/New_York") == ["2199-01-13T07:30:00Z"]
+    assert named("cron(0 0 29 2 ? 2190-2199)", 2) == ["2192-02-29T00:00:00Z", "2196-02-29T00:00:00Z"]
+    with pytest.raises(Invalid, match="can never fire"):
+        named("cron(30 2 ? 3 SUN#2 2150-2199)", 1, timezone="America/New_York")
+
+
 def test_the_three_forms_are_a_cron_an_interval_and_a_one_shot() -> None:
     assert read(" cron( 0  2 * * ? * ) ") == CronTrigger("cron(0 2 * * ? *)", "UTC", dialect=Dialect.AWS)
     assert read("rate(90 minutes)") == IntervalTrigger(5_400, NOW)

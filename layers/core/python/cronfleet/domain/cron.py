@@ -18,7 +18,7 @@ from cronfleet.domain import aws_dialect, cron_grammar
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import CronFields, DayRule, Dialect
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.zones import DAY_SECONDS, LOOK_BACK_SECONDS, Segment, Zone
+from cronfleet.domain.zones import DAY_SECONDS, LATEST_SECOND, LOOK_BACK_SECONDS, Segment, Zone
 
 if TYPE_CHECKING:
     from cronfleet.domain.trigger import CronTrigger
@@ -186,7 +186,8 @@ def next_fire(cron: Cron, zone: Zone, after: int, gap: Gap = Gap.AFTER, repeat: 
     `gap` and `repeat` count for a fixed-time job alone.
     """
     second = after + 1
-    horizon = max(after, LAST_LISTED_CHANGE) + PERIOD_SECONDS
+    # Named years end by themselves, and may lie far ahead.
+    horizon = LATEST_SECOND if cron.fields.years else max(after, LAST_LISTED_CHANGE) + PERIOD_SECONDS
     is_made_up, is_first, is_second = _choices(cron, gap, repeat)
     while second < horizon and (segment := zone.segment_at(second)) is not None:
         wall = second + segment.offset
