@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import Any
 
 SECOND = 1_000
@@ -87,9 +87,11 @@ class Order:
     def owed(self, until: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Each nominal time that must have exactly one entry, and the epochs that this may be of."""
         last = until if self.ended is None else min(until, self.ended[0] - self.tolerance)
-        for era, following in zip_longest(self.eras, self.eras[1:]):
+        for place, (era, following) in enumerate(zip_longest(self.eras, self.eras[1:])):
             end = last if following is None else min(following.since, last)
-            epochs = (era.epoch, following.epoch) if following and following.catches_up else (era.epoch,)
+            # What one resume caught up and had not finished, the next one may have passed on.
+            heirs = takewhile(lambda one: one.catches_up, self.eras[place + 1 :])
+            epochs = (era.epoch, *(heir.epoch for heir in heirs))
             for nominal in era.trigger.names(era.since, end):
                 yield nominal, epochs
 
@@ -100,9 +102,13 @@ class Order:
 
     def may_have(self, epoch: int, nominal: int) -> bool:
         """Whether the trigger of that epoch names this time at all."""
+        since: int | None = None
         for before, era in zip([None, *self.eras], self.eras, strict=False):
+            if before is None or not era.catches_up:
+                since = era.since
+            elif since is None or not before.catches_up:
+                since = before.since
             if era.epoch == epoch:
-                since = before.since if before and era.catches_up else era.since
                 return nominal in era.trigger.names(since, nominal)
         return False
 

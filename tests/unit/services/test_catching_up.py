@@ -26,9 +26,7 @@ def ticks(world: World, number: int) -> None:
         world.clock.advance(5 * SECOND)
 
 
-def test_an_hour_of_a_one_second_interval_is_caught_up_within_bounds_and_its_regular_fires_keep_their_time() -> (
-    None
-):
+def test_an_hour_of_a_one_second_interval_is_caught_up_within_bounds_and_its_regular_fires_keep_their_time() -> None:
     """3,600 nominals: the newest thousand run, ten a second; each regular fire is sent before it is due."""
     world = World(TWO)
     world.add(timer(every(1), TWO, misfire=ONE_SECOND))

@@ -165,6 +165,7 @@ def test_a_daily_job_whose_dispatcher_was_away_at_its_time_runs_once_and_says_wh
     row = world.store.get_run(message.key)
     assert row is not None
     assert (row.key.nominal_at, row.due_at, row.lag_ms) == (TWO, TWO + MINUTE, 0)
+    assert (world.notes.measures["lag"], world.notes.measures["catch_up_lag"]) == ([], [0.0])
     assert row.late is not None
     assert row.late.reason.text.startswith("caught up: missed from 2026-12-01T02:00:00Z to 2026-12-01T02:00:00Z")
 

@@ -167,7 +167,9 @@ class Worker:
             self._report(run)
             return None
         if run.attempt == 1 and run.lag_ms is not None:
-            self._telemetry.measure("lag", run.lag_ms / SECOND, tier=run.tier)
+            # Apart: a caught-up run waits for the tick after its turn, and must not hide that live work is late.
+            metric = "lag" if run.late is None else "catch_up_lag"
+            self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
         return run
