@@ -76,3 +76,34 @@ def test_what_an_earlier_pause_refused_is_not_brought_back_by_a_later_one(world)
     world.schedules.resume(ACME, ID, missed=ONCE)
     world.live(60)
     assert ran(world) == []
+
+
+def test_a_pause_that_ends_by_itself_goes_by_the_schedules_own_policy_for_claimed_fires_too(world):
+    world.put(spec(3600, after_pause=ONCE))
+    world.live(3595)
+    world.schedules.pause(ACME, ID, reason="maintenance", until=world.clock.now() + 600 * SECOND)
+    world.live(700)
+    assert ran(world) == [3600]
+
+
+def test_a_pause_that_ends_by_itself_catches_up_what_it_held_back_in_turns(world):
+    world.put(spec(10, after_pause=Misfire(MisfirePolicy.CATCH_UP, 4, per_minute=12)))
+    world.live(60)
+    world.schedules.pause(ACME, ID, reason="maintenance", until=world.clock.now() + 120 * SECOND)
+    world.live(200)
+    late = [row for row in world.store.state.runs.values() if row.late is not None]
+    assert sorted((row.key.nominal_at - NOON) // SECOND for row in late) == [150, 160, 170, 180]
+    due = sorted((row.due_at - NOON) // SECOND for row in late)
+    assert due == [180, 185, 190, 195]
+
+
+def test_what_the_schedule_says_of_pauses_counts_where_the_resume_says_nothing_and_not_where_it_does(world):
+    world.put(spec(10, after_pause=Misfire(MisfirePolicy.CATCH_UP, 2)))
+    for missed, kept in ((None, 2), (SKIP, 0)):
+        world.live(60)
+        world.schedules.pause(ACME, ID, reason="maintenance")
+        world.live(60)
+        before = sum(row.late is not None for row in world.store.state.runs.values())
+        world.schedules.resume(ACME, ID, missed=missed)
+        world.live(30)
+        assert sum(row.late is not None for row in world.store.state.runs.values()) - before == kept

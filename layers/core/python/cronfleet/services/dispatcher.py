@@ -37,6 +37,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
 from cronfleet.services.retimed import write
+from cronfleet.services.reviving import revivals
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.zone_step import ZoneStep
 
@@ -294,7 +295,8 @@ class Dispatcher:
         ended_at = now if timer.due_at is None else min(timer.due_at, now)
         after, rows = resumed(timer, now=ended_at, change_id=self._ids.unique(), catch_up=None)
         reason = "the pause reached its end"
-        return self._change(timer, after, "resume", reason, [InsertRun(row) for row in rows])
+        again = ask(lambda: list(revivals(self._store, timer, after, timer.after_pause)))
+        return self._change(timer, after, "resume", reason, [*map(InsertRun, rows), *again])
 
     def _park_all(self, parks: Sequence[Park], now: Instant, report: TickReport) -> None:
         for park in parks:

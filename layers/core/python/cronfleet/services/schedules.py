@@ -1,14 +1,13 @@
 """Schedules: what callers do with them. Each change is one transaction with its audit item."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from cronfleet.domain.answered import answered_form
 from cronfleet.domain.change import (
-    MAX_FIRES_PER_CHANGE,
     cancelled,
     created,
     edited,
@@ -21,7 +20,6 @@ from cronfleet.domain.change import (
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form, schedule_form, spec_form
-from cronfleet.domain.held_claims import revived
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
@@ -49,14 +47,10 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.reviving import revivals
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
-
-REFUSED_ROWS: Final = 100
-"""Newest rows of the history that a resume looks through for fires that were claimed when the pause came: more than a
-claim ahead holds.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +296,7 @@ class Schedules:
             conditions.check(found.timer)
             timer, rows = resumed(found.timer, now=now, change_id=self._ids.unique(), catch_up=missed)
             catch_up = found.timer.after_pause if missed is None else missed
-            more: list[Write] = [*map(InsertRun, rows), *self._revived(found.timer, timer, catch_up)]
+            more: list[Write] = [*map(InsertRun, rows), *self._revivals(found.timer, timer, catch_up)]
             return self._draft(caller, found, _Found(timer, found.definition), Change.RESUME, reason, more)
 
         return self._changing.change(caller, once, decide)
@@ -331,15 +325,8 @@ class Schedules:
 
         return self._changing.change(caller, once, decide)
 
-    def _revived(self, before: Timer, after: Timer, missed: Misfire) -> Iterator[Write]:
-        """What runs again of the fires that were claimed when the pause came."""
-        if before.status is not Status.PAUSED or not missed.wanted:
-            return
-        place = (before.tenant, before.schedule_id)
-        page = answer_of(lambda: self._store.list_runs(*place, cursor=None, limit=REFUSED_ROWS))
-        for run, run_timer in revived(before, after, page.items, missed, limit=MAX_FIRES_PER_CHANGE):
-            yield InsertRun(run)
-            yield InsertRunTimer(run_timer)
+    def _revivals(self, before: Timer, after: Timer, catch_up: Misfire) -> Sequence[Write]:
+        return answer_of(lambda: list(revivals(self._store, before, after, catch_up)))
 
     def delete(
         self, caller: Caller, schedule_id: str, conditions: Conditions = NO_CONDITIONS, reason: str = ""
