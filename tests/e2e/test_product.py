@@ -127,3 +127,18 @@ def _receipts(stack, run_id: str) -> dict[str, int]:
         for item in found
         if nominal in item["sk"]["S"]
     }
+
+
+def test_a_schedule_in_shadow_notes_and_sends_nothing_and_its_heartbeat_url_is_pinged_without_a_key(api):
+    every = {"trigger": {"every": "1s"}, "target": {"handler": "demo.heartbeat"}}
+    assert api.ask("POST", "/v1/schedules", {"id": "beside", **every, "held": True, "shadow": True}).status == 201
+    path = api.ask("POST", "/v1/schedules/beside/heartbeat").body["path"]
+    pinged = api.ask("POST", f"{path}?exit_code=0", key="")
+    assert (pinged.status, pinged.body["state"]) == (200, "success")
+    assert api.ask("POST", f"{path[:-1]}!", key="").status == 404
+    rows = api.wait_for_runs("beside", lambda rows: len(rows) > 0)
+    assert {row["status"] for row in rows} == {"shadow"}
+    compared = api.ask("GET", "/v1/schedules/beside/shadow").body
+    assert (compared["summary"]["seen"], compared["summary"]["unexpected"]) == (1, 0)
+    assert api.ask("DELETE", "/v1/schedules/beside").status == 204
+    assert api.ask("POST", path, key="").status == 404
