@@ -226,7 +226,8 @@ def onwards(timer: Timer, now: Instant) -> Instant:
         return now
     try:
         until = now + CLAIMED_AHEAD if timer.nominal_at is None else timer.nominal_at - 1
-        return max([now, *latest_fires(timer.trigger, now, timer.capped(until), 1)])
+        since = now if timer.start_at is None else max(now, timer.start_at - 1)
+        return max([now, *latest_fires(timer.trigger, since, timer.capped(until), 1)])
     except UNCOMPUTABLE:
         return now
 
