@@ -70,7 +70,7 @@ Moment = Annotated[
 ]
 
 
-def _shown(*examples: JsonDict, **more: Any) -> ConfigDict:
+def shown(*examples: JsonDict, **more: Any) -> ConfigDict:
     """A model's configuration, with `examples` and `more` for its schema in the document."""
     return ConfigDict(json_schema_extra={"examples": list(examples), **more})
 
@@ -84,7 +84,7 @@ class Strict(BaseModel):
 class CalendarUse(Strict):
     """How a cron uses a calendar."""
 
-    model_config = _shown({"name": "uk", "mode": "roll_forward"}, {"name": "uk", "mode": "nth_business_day", "nth": -1})
+    model_config = shown({"name": "uk", "mode": "roll_forward"}, {"name": "uk", "mode": "nth_business_day", "nth": -1})
 
     name: str = Field("", max_length=32, description="The calendar's name.", json_schema_extra=_left_out)
     mode: str = Field(
@@ -104,43 +104,13 @@ class CalendarUse(Strict):
     pinned: bool = Field(False, description="Whether the schedule stays with this version when there is a newer one.")
 
 
-class CalendarBody(Strict):
-    """A calendar, whole. Each list holds dates, `"2026-12-25"`, or objects with `date`, or `from` and `to` (both
-    included), and a `label`.
-    """
-
-    model_config = _shown(
-        {
-            "holidays": [{"date": "2026-12-25", "label": "Christmas Day"}, "2027-01-01"],
-            "freezes": [{"from": "2026-12-20", "to": "2027-01-02", "label": "year end"}],
-            "weekend": ["saturday", "sunday"],
-            "covers_until": "2027-12-31",
-        }
-    )
-
-    description: str = Field("", max_length=500, pattern=TEXT, description="What it is for.")
-    weekend: list[str] = Field(
-        default_factory=lambda: ["saturday", "sunday"], max_length=7, description="No business days; may be empty."
-    )
-    holidays: list[Any] = Field(default_factory=list, description="No business days.")
-    workdays: list[Any] = Field(default_factory=list, description="Business days all the same, such as a Saturday.")
-    freezes: list[Any] = Field(default_factory=list, description="Nothing fires on these, whatever the mode.")
-    covers_until: str | None = Field(
-        None, max_length=10, description="The last date that it claims to know; left out: the last that it lists."
-    )
-    ical: str | None = Field(None, description="An iCalendar file, whose dates come on top.")
-    kind: Literal["holiday", "workday", "freeze"] | None = Field(
-        None, description="What the dates of `ical` are; left out: holidays."
-    )
-
-
 _ONLY_CRON: Final[JsonDict] = {"gap": False, "overlap": False, "dialect": False, "calendar": False}
 
 
 class TriggerBody(Strict):
     """Exactly one of `cron` (with `timezone`), `every` and `at`."""
 
-    model_config = _shown(
+    model_config = shown(
         {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
         {"cron": "30 2 * * *", "timezone": "Europe/Paris", "gap": "skip", "overlap": "both"},
         {"cron": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Paris"},
@@ -225,7 +195,7 @@ class TriggerBody(Strict):
 class TargetBody(Strict):
     """Exactly one of `handler`, `url` and `lambda`."""
 
-    model_config = _shown(
+    model_config = shown(
         {"handler": "billing.nightly"},
         {"url": "https://example.com/hooks/billing", "secret": "cronfleet/acme/billing-hook"},
         {"lambda": "cronfleet-target-billing"},
@@ -356,7 +326,7 @@ class PoliciesBody(Strict):
 class ScheduleBody(Strict):
     """A schedule as its caller writes it."""
 
-    model_config = _shown(EXAMPLE)
+    model_config = shown(EXAMPLE)
 
     id: str | None = Field(
         None,
@@ -394,7 +364,7 @@ class NewScheduleBody(ScheduleBody):
 class ShadowBody(Strict):
     """Whether a held schedule notes what it would fire."""
 
-    model_config = _shown({"on": True, "reason": "compare with the old crontab for a week"})
+    model_config = shown({"on": True, "reason": "compare with the old crontab for a week"})
 
     on: bool = Field(description="From now on, or no longer.")
     reason: Reason = ""
@@ -403,7 +373,7 @@ class ShadowBody(Strict):
 class HeartbeatBody(Strict):
     """Why a URL is made, or made anew."""
 
-    model_config = _shown({"reason": "the old one stood in a ticket"})
+    model_config = shown({"reason": "the old one stood in a ticket"})
 
     reason: Reason = ""
 
@@ -411,7 +381,7 @@ class HeartbeatBody(Strict):
 class PingBody(Strict):
     """What a job says of itself; all of it may be left out."""
 
-    model_config = _shown({"state": "fail", "exit_code": 2, "message": "no space left on device"})
+    model_config = shown({"state": "fail", "exit_code": 2, "message": "no space left on device"})
 
     state: Literal["start", "success", "fail"] | None = Field(
         None, description="Left out: as `exit_code` says, and `success` without one."
@@ -423,7 +393,7 @@ class PingBody(Strict):
 class PauseBody(Strict):
     """Why a schedule is paused, and until when."""
 
-    model_config = _shown({"reason": "month end", "until": "2030-12-01T08:00:00+05:30"})
+    model_config = shown({"reason": "month end", "until": "2030-12-01T08:00:00+05:30"})
 
     reason: str = Field(
         min_length=1, max_length=300, pattern=TEXT, description="Kept with the schedule and its history."
@@ -443,7 +413,7 @@ class MissedBody(Strict):
 class ResumeBody(Strict):
     """What becomes of the fires missed while paused: without `missed`, what `policies.after_pause` says."""
 
-    model_config = _shown({"missed": {"policy": "catch_up", "max": 3}, "reason": "month end is over"})
+    model_config = shown({"missed": {"policy": "catch_up", "max": 3}, "reason": "month end is over"})
 
     missed: MissedBody | None = Field(None, description="Left out: as `policies.after_pause` says.")
     reason: Reason = ""
@@ -452,7 +422,7 @@ class ResumeBody(Strict):
 class RunBody(Strict):
     """One run now."""
 
-    model_config = _shown({"payload": {"accounts": ["mumbai"]}, "reason": "the invoice was wrong"})
+    model_config = shown({"payload": {"accounts": ["mumbai"]}, "reason": "the invoice was wrong"})
 
     payload: Any = Field(
         None,
@@ -465,7 +435,7 @@ class RunBody(Strict):
 class CancelBody(Strict):
     """Why a run is cancelled."""
 
-    model_config = _shown({"reason": "no longer needed"})
+    model_config = shown({"reason": "no longer needed"})
 
     reason: Reason = ""
 
@@ -485,7 +455,7 @@ class CrontabBody(DocumentBody):
 class BulkResumeBody(Strict):
     """Which held schedules are turned on."""
 
-    model_config = _shown({"labels": {"import": "web1-etc-crontab"}, "reason": "a week in shadow without a difference"})
+    model_config = shown({"labels": {"import": "web1-etc-crontab"}, "reason": "a week in shadow without a difference"})
 
     labels: dict[str, str] = Field(
         min_length=1, max_length=MAX_LABELS, description="They have all of these.", examples=[{"import": "web1"}]
@@ -503,7 +473,7 @@ class BulkResumeBody(Strict):
 class PreviewBody(Strict):
     """A trigger to look ahead with."""
 
-    model_config = _shown(
+    model_config = shown(
         {
             "trigger": {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
             "after": "2026-12-01T00:00:00Z",

@@ -13,11 +13,11 @@ from cronfleet.services.calendars import Calendars
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..answers import CalendarAnswer, CalendarChangeAnswer, CalendarsAnswer, CalendarVersionsAnswer
+from ..calendar_answers import CalendarAnswer, CalendarChangeAnswer, CalendarsAnswer, CalendarVersionsAnswer
 from ..calendar_content import content_of
+from ..calendar_schemas import CalendarBody
 from ..reading import JSON
 from ..requests import caller_of, conditions_of
-from ..schemas import CalendarBody
 
 router = APIGatewayHttpRouter()
 
