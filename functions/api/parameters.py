@@ -40,7 +40,7 @@ KindQuery = Annotated[
 ]
 WeekendQuery = Annotated[
     str | None,
-    Query(max_length=80, description="Weekdays with commas between; left out: saturday,sunday."),
+    Query(max_length=80, description="Weekdays with commas between, empty for none; left out: saturday,sunday."),
 ]
 CoversQuery = Annotated[
     str | None,

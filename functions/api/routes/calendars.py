@@ -8,7 +8,6 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
-from cronfleet.domain.errors import Invalid
 from cronfleet.services.calendars import Calendars
 from cronfleet.settings import from_environment
 
@@ -44,17 +43,19 @@ def put(
     """
     event = router.current_event.raw_event
     fields = body.model_dump(exclude_unset=True)
-    fields |= _given(kind=kind, weekend=None if weekend is None else weekend.split(","), covers_until=covers_until)
-
-    conditions = conditions_of(event)
-    if conditions.only_new:
-        raise Invalid("If-None-Match", "is not checked here, so it would guard nothing; send If-Match")
+    fields |= _given(kind=kind, weekend=_listed(weekend), covers_until=covers_until)
     make = functools.partial(content_of, fields)
+    conditions = conditions_of(event)
     answer = _service().put(caller_of(event), name, make, conditions, reason=reason, dry_run=dry_run == "true")
     headers = {"ETag": answer.etag} if answer.etag else {}
     if answer.created:
         headers["Location"] = f"/v1/calendars/{name}"
     return Response(201 if answer.created else 200, JSON, answer.form, headers=headers)
+
+
+def _listed(names: str | None) -> list[str] | None:
+    """Names with commas between; nothing between them is none."""
+    return names if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _given(**parameters: object) -> dict[str, object]:

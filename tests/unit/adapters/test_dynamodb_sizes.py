@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from cronfleet.adapters.dynamodb.items.calendars import calendar_item
 from cronfleet.adapters.dynamodb.items.runs import run_item
 from cronfleet.adapters.dynamodb.items.shards import batch_item, books_item
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, timer_item
 from cronfleet.adapters.dynamodb.schema import BY_TENANT, DUE, SCHEDULES
 from cronfleet.domain.backlog import MAX_STRETCHES, Backlog, Stretch
 from cronfleet.domain.books import MAX_OPEN_BATCHES, Books, Owed
-from cronfleet.domain.calendar import CalendarRule, Mode
+from cronfleet.domain.calendar import MAX_ENTRIES, MAX_TEXT_BYTES, CalendarRule, Mode
+from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, MAX_FIRES_PER_CLAIM, Batch, BatchId, Fire, RunClaim, ScheduleClaim
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
@@ -186,3 +188,17 @@ def test_an_index_projects_what_the_records_have() -> None:
     names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind))) | set(run_timer_item(run_timer()))
     assert set(DUE.projected) <= names
     assert set(BY_TENANT.projected) <= names
+
+
+def test_the_largest_calendar_there_can_be_fits_an_item() -> None:
+    """Labels of any script that do not compress."""
+    longest = MAX_TEXT_BYTES // MAX_ENTRIES // 3
+    entries = []
+    for n in range(MAX_ENTRIES):
+        month = f"{1970 + n // 12}-{n % 12 + 1:02}"
+        label = "".join(chr(0x4E00 + byte * 80) for byte in hashlib.sha512(str(n).encode()).digest())[:longest]
+        entries.append({"from": f"{month}-01", "to": f"{month}-02", "label": label})
+    made = parse_content({"holidays": entries})
+    largest = made.of(LONGEST_ID, "c" * 32, 999_999, author="k" * 64, reason="x" * 500)
+    assert len(largest.dates) == MAX_ENTRIES
+    assert size(calendar_item(largest)) < 400 * KIB
