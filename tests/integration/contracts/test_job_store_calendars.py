@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 
 from cronfleet.domain.calendar import Calendar, CalendarHead, CalendarRule, DateKind, Dates, Missing, Mode, Unbound
+from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.claim import BatchId, ClaimOutcome
-from cronfleet.domain.errors import Invalid
+from cronfleet.domain.errors import Conflict, Invalid
 from cronfleet.domain.instant import DAY, HOUR
-from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.retiming import Cause
+from cronfleet.domain.schedule import Spec, Status, Timer
+from cronfleet.domain.target import HandlerTarget
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import CronTrigger
 from cronfleet.ports.job_store import (
     CheckCalendar,
@@ -22,10 +26,16 @@ from cronfleet.ports.job_store import (
     Refused,
     UpdateTimer,
 )
+from cronfleet.services.access import Caller
+from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendars import Calendars
+from cronfleet.services.retiming import Retimings
+from cronfleet.services.schedules import Schedules
 from tests.support.builders import cron, definition
 from tests.support.examples import TENANT, audit, changed, claim_of, waiting
-from tests.support.settable_clock import NOON
+from tests.support.settable_clock import NOON, CountingIds
 from tests.support.stores import Engine
+from tests.support.world import Notes
 
 TODAY = NOON // DAY
 CHRISTMAS = Dates(TODAY + 1, TODAY + 1, DateKind.HOLIDAY, "Weihnachten – 🎄")
@@ -193,3 +203,39 @@ def test_a_claim_leaves_the_rule_as_it_is(engine: Engine) -> None:
     assert store.claim(BatchId(0, 1, 1), [claim_of(timer)]) == [ClaimOutcome.WON]
     assert trigger_of(store.get_timer(TENANT, "nightly")).calendar == trigger_of(timer).calendar
     assert [one.schedule_id for one in store.list_following(TENANT, "uk", cursor=None, limit=5).items] == ["nightly"]
+
+
+def test_a_new_version_comes_to_its_followers_on_every_store(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The services above: the transactions that they make are ones that every store can carry out."""
+    store, ids = engine.store, CountingIds()
+    monkeypatch.setattr(type(store), "skew_ms", lambda _: 0)  # the engines' own clocks are not at noon
+    caller = Caller(Tenant(TENANT), "key", "request")
+    calendars = Calendars(store=store, clock=engine.clock, ids=ids)
+    schedules = Schedules(store=store, clock=engine.clock, ids=ids, shards=1)
+    holidays = iter(([], ["2026-12-01"]))
+
+    def put() -> Any:
+        content = parse_content({"holidays": next(holidays), "covers_until": "2027-12-31"})
+        return calendars.put(caller, "uk", lambda _now: content).form
+
+    def register(name: str, **rule: Any) -> str:
+        trigger = replace(cron("0 9 * * *"), calendar=CalendarRule("uk", 0, Mode.EXCLUDE, **rule))
+        spec = Spec(trigger, HandlerTarget("billing.nightly"))
+        return str(schedules.create(caller, name, lambda _current, _now: spec).form["next_fire_at"])
+
+    put()
+    assert register("follows") == register("pinned", pinned=True) == "2026-12-01T09:00:00Z"
+    changed_dates = put()["changes"]["schedules"]
+    assert [(one["schedule_id"], one["removed"]) for one in changed_dates] == [("follows", ["2026-12-01"])]
+    steps = {Cause.CALENDAR: CalendarStep(store)}
+    jobs = Retimings(store=store, clock=engine.clock, ids=ids, telemetry=Notes(), steps=steps)
+    assert jobs.advance(engine.clock.now() + HOUR).tally.changed == 1
+    assert schedules.get(caller, "follows").form["next_fire_at"] == "2026-12-02T09:00:00Z"
+    assert schedules.get(caller, "pinned").form["next_fire_at"] == "2026-12-01T09:00:00Z"
+    with pytest.raises(Conflict, match="follows"):
+        calendars.delete(caller, "uk")
+    for name in ("follows", "pinned"):
+        schedules.delete(caller, name)
+    calendars.delete(caller, "uk")
+    with pytest.raises(Invalid, match="no calendar 'uk'"):
+        register("late")
