@@ -74,7 +74,8 @@ def _check_stretch(world: World, key: Key, cause: str, noticed_at: int, rows: Se
 def _check_pace(world: World, key: Key, rows: Sequence[Any]) -> Iterator[Violation]:
     """In no minute is more caught up than the fastest wish allows (regular fires come on top)."""
     due = sorted(row.due_at for row in rows if row.key.cause == "schedule")
-    fastest = max(wish.per_minute for wish in _wishes(world, key, "any", 0))
+    # Without a wish in the audit log there is no pace to judge by; that it is not there is `check_audit`'s to say.
+    fastest = max((wish.per_minute for wish in _wishes(world, key, "any", 0)), default=len(due))
     for place, at in enumerate(due):
         within = place + fastest
         # One stretch may end, and the next begin at once: each resume begins its turns anew.
