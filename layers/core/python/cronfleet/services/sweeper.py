@@ -133,10 +133,10 @@ class Sweeper:
                 self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
         for reading in readings:
             self._settle(reading, report)
-        self._retime(deadline_at, report)
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
+        self._retime(deadline_at, report)
         return report
 
     def _retime(self, deadline_at: Instant, report: SweepReport) -> None:
