@@ -265,3 +265,18 @@ def test_an_edit_while_the_new_version_is_on_its_way_keeps_the_old_one(api: Api)
     assert edited.json["trigger"]["calendar"]["version"] == 1
     retimed(api)
     assert api.call("GET", "/v1/schedules/nightly").json["trigger"]["calendar"]["version"] == 2
+
+
+def test_a_schedule_whose_calendar_cannot_be_read_is_still_shown_explained_and_mended(api: Api) -> None:
+    api.call("PUT", "/v1/calendars/uk", UK)
+    api.register(trigger=cron("0 9 24 * *", "exclude"))
+    del api.store.state.calendars["acme", "uk", 1]
+    shown = api.call("GET", "/v1/schedules/nightly")
+    assert (shown.status, shown.json["trigger"]["calendar"]["version"]) == (200, 1)
+    assert api.call("GET", "/v1/schedules").status == 200
+    for at in ("2026-12-24T09:00:00Z", "2026-11-29T09:00:00Z", "2026-12-25T09:00:00Z"):
+        assert api.call("GET", f"/v1/schedules/nightly/explain?at={at}").status == 200
+    fires_then = api.call("GET", "/v1/schedules/nightly/fires")
+    assert (fires_then.status, "cannot be read" in fires_then.text or "is not there" in fires_then.text) == (400, True)
+    mended = api.call("PATCH", "/v1/schedules/nightly", {"trigger": {"calendar": None}})
+    assert (mended.status, mended.json["next_fire_at"]) == (200, "2026-12-24T09:00:00Z")

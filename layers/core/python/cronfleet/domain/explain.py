@@ -320,7 +320,10 @@ def _catching_up(at: Instant, timer: Timer, stretch: Stretch) -> Explanation:
 def _fire(at: Instant, timer: Timer) -> Fire:
     if at == timer.nominal_at:
         return regular_fire(timer) or Fire(at, at)
-    return first_fire(timer, at - 1) or Fire(at, at)
+    try:
+        return first_fire(timer, at - 1) or Fire(at, at)
+    except UNCOMPUTABLE:
+        return Fire(at, at)  # Its schedule is about to be parked; until then this time counts as it stands.
 
 
 def _ahead(at: Instant, due_at: Instant, why: str) -> Explanation:

@@ -17,6 +17,7 @@ from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Change, Definition, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.domain.zone_stamp import moving_zone
 from cronfleet.ports.job_store import JobStore
@@ -141,8 +142,7 @@ class Dossier:
                 return None
             if _timing(earlier) != _timing(later):
                 by = self._definition(later.version)
-                is_named = naming.is_inside(earlier, at) and naming.names(earlier.trigger, at)
-                return Replaced(earlier.version, by, after.since) if is_named and by is not None else None
+                return Replaced(earlier.version, by, after.since) if by is not None and _named(earlier, at) else None
             after = before
         return None
 
@@ -275,6 +275,13 @@ class Dossier:
         if self._books is None:
             self._books = answer_of(lambda: self._store.get_books(self.timer.shard))
         return self._books
+
+
+def _named(timer: Timer, at: Instant) -> bool:
+    try:
+        return naming.is_inside(timer, at) and naming.names(timer.trigger, at)
+    except UNCOMPUTABLE:
+        return False  # What it named cannot be told any more, and its schedule was parked for that.
 
 
 def _timing(timer: Timer) -> tuple[object, ...]:
