@@ -158,3 +158,9 @@ def test_a_year_of_holidays_is_rolled_over(mode: str) -> None:
 def test_what_never_fires_under_its_calendar_is_soon_known(expression: str, use: Any, calendar: Any) -> None:
     found = trigger(expression, "UTC", use, calendar).next_after(0)
     assert found is None or expression.startswith("0 9 29 2")
+
+
+def test_the_business_day_of_a_year_far_ahead_is_waited_for() -> None:
+    use = {"mode": "nth_business_day", "nth": 1}
+    made = trigger("cron(0 9 * 3 ? 2190)", "UTC", use, {})
+    assert [to_datetime(at).date().isoformat() for at in islice(fires(made, 0), 2)] == ["2190-03-01"]

@@ -1,12 +1,15 @@
 """The grammar: what is accepted and what it expands to, what is refused and what the refusal says."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cronfleet.domain import cron
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION, expand, normalise
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.trigger import parse_trigger
 from tests.support.cron_expressions import expressions
 
 
@@ -85,6 +88,16 @@ def test_two_spellings_of_one_schedule_expand_alike(text: str, same_as: str) -> 
         ("0 0 * january *", "`JAN`"),
         ("0 0 * * feb", "fourth field"),
         ("0 0 * MON *", "fifth field"),
+        ("0 0 * * MON#L", "`MONL`"),
+        ("0 0 * * 1#-1", "`1L`"),
+        ("0 0 * * weekday", "`MON-FRI`"),
+        ("0 0 * * MON FRI", "did you mean `0 0 * * MON,FRI`?"),
+        ("0 9pm * * *", "`21`"),
+        ("0~30 * * * *", "jitter_seconds"),
+        ('"0 2 * * *"', "did you mean `0 2 * * *`?"),
+        ("TZ = UTC 0 2 * * *", "`timezone`"),
+        ("0 2 * *", "ends after `*` (character 7)"),
+        ("0 2 * * * # nightly", "`#` (character 11)"),
         ("0 24 * * *", "midnight is hour 0"),
         ("60 * * * *", "the full hour is minute 0"),
         ("0 0 5 20 *", "did you mean `0 0 20 5 *`?"),
@@ -134,6 +147,26 @@ def test_nothing_is_suggested_that_would_be_refused_as_well() -> None:
     with pytest.raises(Invalid) as refused:
         expand("0 0 * * *; rm -rf /")
     assert "did you mean" not in refused.value.reason
+
+
+_PARTS = ["0", "*", "?", "00", "5", "12", "31", "32", "2027", "MON", "sun", "JAN", "L", "LW", "15W", "5L", "2#1", "1-5"]
+_FORMS = ["{}", "cron({})", "Cron ({})", "'{}'"]
+_PARTS += ["*/5", "0/61", "mon-", "1,,2", "~", "H", "#x", "\u2013", "\uff10"]
+
+
+@given(parts=st.lists(st.sampled_from(_PARTS), min_size=3, max_size=8), form=st.sampled_from(_FORMS))
+@example(parts=["2", "29", "0", "0", "*"], form="{}")
+@example(parts=["0", "0", "*", "*", "MON", "31"], form="{}")
+def test_whoever_follows_a_suggestion_is_not_refused_again(parts: list[str], form: str) -> None:
+    text = form.format(" ".join(parts))
+    try:
+        parse_trigger({"cron": text, "timezone": "UTC"}, 0)
+    except Invalid as error:
+        suggested = re.findall(r"(?:did you mean|year, write|of AWS:? (?:write )?)\s*`([^`]+)`", error.reason)
+        for one in suggested:
+            if len(one.split()) >= 5:  # else it is an item, or a range
+                bare = {"dialect": "aws"} if text.startswith("cron(") and "(" not in one else {}
+                assert parse_trigger({"cron": one, "timezone": "UTC", **bare}, 0)
 
 
 def test_swapped_minute_and_hour_are_offered_the_right_way_round() -> None:

@@ -33,6 +33,7 @@ from cronfleet.domain.cron_items import (
     nth_number,
 )
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.time_text import parse_moment
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 2199
@@ -92,13 +93,15 @@ def _refuse_wrapping(shown: str) -> NoReturn:
     name = form[1].lower() if form else ""
     if not shown.endswith(")"):
         rest = shown.rpartition(")")[2].strip() if ")" in shown else ""
-        what = f"goes on after its closing bracket with `{rest}`" if rest else "has no closing bracket"
+        what = f"has no closing bracket (character {len(shown) + 1})"
+        if rest:
+            what = f"goes on after its closing bracket with `{rest}` (character {len(shown) - len(rest) + 1})"
         if rest.startswith("#"):
             raise Invalid("cron", f"`{shown}` {what}; {cron_hints.COMMENT}")
         raise Invalid("cron", f"`{shown}` {what}; the form is `{name}(…)` and nothing else")
-    raise Invalid(
-        "cron", f"`{shown}`: the form is `{name}(…)`, in small letters and without a blank before the bracket"
-    )
+    meant = cron_hints.did_you_mean(re.sub(r"^\w+\s*", name, shown))
+    said = f"`{shown}`: the form is `{name}(…)` (character 1), in small letters and without a blank before the bracket"
+    raise Invalid("cron", f"{said}; {meant}" if meant else said)
 
 
 def _rate(shown: str, inside: str) -> Rate:
@@ -120,6 +123,10 @@ def _at(shown: str, inside: str) -> At:
         if re.search(r"(Z|[+-]\d\d:?\d\d)$", inside):
             meant = f'a time with an offset is a one-shot trigger: {{"at": "{inside}"}}'
         raise Invalid("cron", f"`{shown}`: `{inside}` (character 4) is no local time; {meant}")
+    try:
+        parse_moment(inside, "cron")
+    except Invalid as error:
+        raise Invalid("cron", f"`{shown}` (character 4): {error.reason}") from None
     return At(inside)
 
 
@@ -133,6 +140,7 @@ def expand(text: str) -> CronFields:
         raise Invalid("cron", f"`{shown}`: {other}")
     if len(fields) != 6:
         count = f"has {len(fields)} field{'s' * (len(fields) > 1)}, not the six of the AWS dialect ({FIELDS})"
+        count += cron_hints.odd_field(fields, 6, start)
         meant = cron_hints.aws_field_count(fields)
         raise Invalid("cron", f"`{shown}` {count}" + (f"; {meant}" if meant else ""))
     expression = Expression(shown, fields, start)

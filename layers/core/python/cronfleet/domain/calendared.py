@@ -111,7 +111,7 @@ class CalendaredCron(Cron):
     def _nth_from(self, day: int, limit: int) -> int | None:
         this = to_date(day)
         year, month = this.year, this.month
-        last_year = to_date(limit).year if limit < _LAST_DAY else 9_999
+        last_year = max(to_date(limit).year if limit < _LAST_DAY else 9_999, *self._years[-1:], 0)
         while year <= last_year:
             if month in self._months and (not self._years or year in self._years):
                 found = self._calendar.nth_business(year, month, self._nth)

@@ -145,9 +145,7 @@ def _five_fields(expression: str) -> str:
     fields = expression.split(" ")
     if len(fields) != 5:
         count = f"has {len(fields)} field{'s' * (len(fields) > 1)}, not five ({cron_hints.FIELDS})"
-        if len(fields) > 5:
-            at = len(" ".join(fields[:5])) + 1
-            count += f" and then `{fields[5]}` (character {at + 1})"
+        count += cron_hints.odd_field(fields, 5)
         meant = cron_hints.field_count(fields)
         raise Invalid("cron", f"`{expression}` {count}" + (f"; {meant}" if meant else ""))
     return expression

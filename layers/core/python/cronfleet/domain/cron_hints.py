@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from cronfleet.domain.errors import Invalid
 from cronfleet.domain.time_text import interval_text
 
 MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
@@ -22,6 +23,25 @@ _INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 _LOOKALIKES: Final = str.maketrans(_DASHES + _STARS, "-" * len(_DASHES) + "*" * len(_STARS), _INVISIBLE)
 
 
+def did_you_mean(text: str) -> str | None:
+    """`text` as a suggestion, if it would be accepted itself."""
+    return f"did you mean `{text}`?" if is_accepted(text) else None
+
+
+def is_accepted(text: str) -> bool:
+    """Whether `text` is an expression: whoever follows a suggestion must not be refused again."""
+    from cronfleet.domain import aws_dialect, cron  # noqa: PLC0415 - they ask for hints in turn
+    from cronfleet.domain.cron_grammar import Dialect  # noqa: PLC0415
+
+    try:
+        read = aws_dialect.read(text)
+        if isinstance(read, str):
+            cron.parse(read, Dialect.AWS if aws_dialect.is_wrapped(read) else Dialect.CRON)
+    except Invalid:
+        return False
+    return True
+
+
 def character(text: str, at: int) -> str:
     """Names the character of `text` at index `at`, so that an invisible one can be seen too."""
     char = text[at]
@@ -32,15 +52,19 @@ def character(text: str, at: int) -> str:
 def in_ascii(text: str) -> str | None:
     """The same in ASCII, where its look-alikes make that plain."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES)).strip()
-    return f"did you mean `{plain}`?" if plain and plain.isascii() and plain.isprintable() else None
+    return did_you_mean(plain) if plain and plain.isascii() and plain.isprintable() else None
 
 
 def not_a_cron(text: str) -> str | None:
     """For text that belongs into another field of the schedule, or to another dialect altogether."""
-    if re.match(r"(CRON_)?TZ=", text, re.IGNORECASE):
-        return "the zone is a field of its own: `timezone`"
-    if re.search(r"^#| #(?!\d+$)", text):
-        return COMMENT
+    zone = re.match(r"(CRON_)?TZ\s*=", text, re.IGNORECASE)
+    if zone:
+        return f"`{zone[0]}` (character 1) is not part of an expression; the zone is a field of its own: `timezone`"
+    comment = re.search(r"^#| #(?!\d+$)", text)
+    if comment:
+        return f"`#` (character {comment.end()}): {COMMENT}"
+    if text[:1] in "\"'`" and text[-1:] == text[:1] and is_accepted(text[1:-1]):
+        return f"`{text[0]}` (character 1) is not part of an expression; did you mean `{text[1:-1]}`?"
     aws = re.match(r"(cron|rate|at)\s*\(", text, re.IGNORECASE)
     if aws:
         return f'`{aws[1].lower()}(…)` is the dialect of AWS EventBridge: leave `dialect` out, or make it "aws"'
@@ -64,6 +88,14 @@ def _interval(duration: str) -> str:
     return interval_text(seconds) if seconds and is_whole else "5m"
 
 
+def odd_field(fields: Sequence[str], wanted: int, start: int = 0) -> str:
+    """Where an expression of too few or too many fields goes wrong; `start` is the index of its first character."""
+    if len(fields) > wanted:
+        at = start + len(" ".join(fields[:wanted])) + 1
+        return f" and then `{fields[wanted]}` (character {at + 1})"
+    return f", and ends after `{fields[-1]}` (character {start + len(' '.join(fields))})"
+
+
 def field_count(fields: Sequence[str]) -> str | None:
     """For an expression that does not have five fields."""
     if any(field.endswith(",") for field in fields[:-1]) or any(field.startswith(",") for field in fields[1:]):
@@ -78,24 +110,34 @@ def field_count(fields: Sequence[str]) -> str | None:
         return _with_year(fields)
     if not all(re.fullmatch(r"[\w*/,?#-]+", field, re.ASCII) for field in fields):
         return None
+    return _seconds(fields)
+
+
+def _seconds(fields: Sequence[str]) -> str:
+    """For six fields or more that hold nothing but what could be a field, and no year."""
+    if len(fields) == 6 and re.search("[A-Z]", fields[5].upper()):
+        in_list = did_you_mean(" ".join([*fields[:4], f"{fields[4]},{fields[5]}"]))  # `MON FRI`
+        if in_list:
+            return f"a list has no blanks: {in_list}"
     seconds = re.fullmatch(r"(?:\*|0)/(\d{1,2})|\*", fields[0])
     if seconds and set(fields[1:]) <= {"*", "?"} and seconds[1] != "0":
         return f'did you mean the interval trigger {{"every": "{int(seconds[1] or 1)}s"}}?'
-    if fields[0] in ("0", "00"):
-        meant = f"seconds are no field here: did you mean `{' '.join(_in_five(fields[1:6]))}`?"
-        if fields[5] != "*" or len(fields) != 6:
+    meant = did_you_mean(" ".join(_in_five(fields[1:6]))) if fields[0] in ("0", "00") else None
+    if meant:
+        meant = f"seconds are no field here: {meant}"
+        five, six = " ".join(fields[:5]), f"cron({' '.join(_in_six(fields[:5]))})"
+        if fields[5] != "*" or len(fields) != 6 or not (is_accepted(five) and is_accepted(six)):
             return meant
-        six = " ".join(_in_six(fields[:5]))
-        return f"{meant} If the last is a year, write `{' '.join(fields[:5])}`, or in the dialect of AWS `cron({six})`"
+        return f"{meant} If the last is a year, write `{five}`, or in the dialect of AWS `{six}`"
     return 'seconds and years are no fields here; every ten seconds is an interval trigger, {"every": "10s"}'
 
 
 def _with_year(fields: Sequence[str]) -> str:
     """For six or seven fields that end with a year: AWS's, or Quartz's with its seconds."""
-    five = " ".join(_in_five(fields[-6:-1]))
-    if (fields[-4] == "?") == (fields[-2] == "?"):
-        return f"a year field is the dialect of AWS and Quartz: did you mean `{five}`?"
-    return f"a year field is the dialect of AWS: write `cron({' '.join(fields[-6:])})`; or did you mean `{five}`?"
+    five, six = did_you_mean(" ".join(_in_five(fields[-6:-1]))), f"cron({' '.join(fields[-6:])})"
+    if not is_accepted(six):
+        return "a year field is the dialect of AWS and Quartz" + (f": {five}" if five else "")
+    return f"a year field is the dialect of AWS: write `{six}`" + (f"; or {five}" if five else "")
 
 
 def _in_five(fields: Sequence[str]) -> list[str]:
@@ -113,10 +155,9 @@ def aws_field_count(fields: Sequence[str]) -> str | None:
     if any(field.startswith("#") for field in fields):
         return COMMENT
     if len(fields) == 5:
-        return f"did you mean `cron({' '.join(_in_six(fields))})`?"
-    if len(fields) == 7 and fields[0] in ("0", "00"):
-        return f"seconds are no field here: did you mean `cron({' '.join(fields[1:])})`?"
-    return None
+        return did_you_mean(f"cron({' '.join(_in_six(fields))})")
+    without = did_you_mean(f"cron({' '.join(fields[1:])})") if len(fields) == 7 and fields[0] in ("0", "00") else None
+    return without and f"seconds are no field here: {without}"
 
 
 def _in_six(fields: Sequence[str]) -> list[str]:
@@ -129,16 +170,19 @@ def _in_six(fields: Sequence[str]) -> list[str]:
     return [minute, hour, "?", month, _named(weekday, 0), "*"]
 
 
-def aws_day_fields(fields: Sequence[str]) -> str:
+def aws_day_fields(fields: Sequence[str]) -> str | None:
     """For six fields of which not exactly one day field is `?`."""
     month_day, weekday = fields[2], fields[4]
     if month_day == "?":
-        return f"did you mean `{' '.join([*fields[:2], '*', *fields[3:]])}`?"
-    if weekday == "*":
-        return f"did you mean `{' '.join([*fields[:4], '?', fields[5]])}`?"
-    if month_day == "*":
-        return f"did you mean `{' '.join([*fields[:2], '?', *fields[3:]])}`?"
-    return "days of the month or days of the week are two schedules there"
+        meant = [*fields[:2], "*", *fields[3:]]
+    elif weekday == "*":
+        meant = [*fields[:4], "?", fields[5]]
+    elif month_day == "*":
+        meant = [*fields[:2], "?", *fields[3:]]
+    else:
+        return "days of the month or days of the week are two schedules there"
+    text = " ".join(meant)
+    return f"did you mean `{text}`?" if is_accepted(f"cron({text})") else None
 
 
 def _is_year(last: str, fields: Sequence[str]) -> bool:
@@ -148,8 +192,13 @@ def _is_year(last: str, fields: Sequence[str]) -> bool:
 def word(text: str, field: str) -> str | None:
     """For an item with letters that is nothing the field `field` knows."""
     upper = text.upper()
-    if re.match(r"[HR](\(|/|$)", upper):
+    if "~" in upper or re.match(r"[HR](\(|/|$)", upper):
         return "to spread jobs out, set the policy `jitter_seconds`"
+    if field == "day of week" and re.fullmatch("WEEKDAYS?|WORKDAYS?|WEEKENDS?", upper):
+        return f"write `{'SAT,SUN' if upper.startswith('WEEKEND') else 'MON-FRI'}`"
+    hour = re.fullmatch(r"(\d{1,2})(AM|PM)", upper) if field == "hour" else None
+    if hour and 1 <= int(hour[1]) <= 12:
+        return f"hours go from 0 to 23: `{int(hour[1]) % 12 + 12 * (hour[2] == 'PM')}`"
     short = upper[:3]
     if short in WEEKDAYS:
         return (
@@ -169,13 +218,16 @@ def word(text: str, field: str) -> str | None:
         return "name the day: `6L` is the last Saturday of the month"
     if re.fullmatch(r"W\d+", upper):
         return f"did you mean `{upper[1:]}W`?"
-    if "W" in upper or "L" in upper:
+    if re.fullmatch(r"[\dLW/-]+|LAST.*", upper) and re.search("[LW]", upper):
         return "`L`, `L-3`, `15W` and `LW` belong to the day of month, `5L` to the day of week"
     return None
 
 
 def after_hash(text: str) -> str:
     """For a day of week with a `#` that is no number of one."""
+    last = re.fullmatch(r"(\w{1,3})#(L|LAST|-1)", text, re.ASCII | re.IGNORECASE)
+    if last:
+        return f"the last one of a month is `{last[1]}L`"
     if re.search(r"#\D", text) and not re.search(r"#[A-Za-z]{3}$", text):
         return COMMENT
     return "one day and a number 1 to 5: `MON#2` is the second Monday of the month"
@@ -195,11 +247,12 @@ def out_of_range(value: int, position: int, fields: Sequence[str], low: int = 0)
     other, fits_here, fits_there = swapped
     if (
         fields[position].isdigit()
-        and value <= fits_there
+        and low <= value <= fits_there
         and fields[other].isdigit()
-        and int(fields[other]) <= fits_here
+        and low <= int(fields[other]) <= fits_here
     ):
         turned = list(fields)
         turned[position], turned[other] = fields[other], fields[position]
-        return f"did you mean `{' '.join(turned)}`?"
+        text = " ".join(turned)
+        return f"did you mean `{text}`?" if is_accepted(text if len(fields) == 5 else f"cron({text})") else None
     return None

@@ -135,7 +135,7 @@ def _refuse_shape(item: Item) -> NoReturn:
         item.refuse("is no range: a range has a number before and after its `-`")
     if text.count("-") > 1:
         item.refuse("has more than one `-`; a range has two ends")
-    if re.search(r"[A-Za-z]", text):
+    if re.search(r"[A-Za-z~]", text):
         item.refuse("is not known here", cron_hints.word(text, item.kind.name))
     item.refuse("is not a number, a range `a-b`, a step `*/n` or `*`")
 
