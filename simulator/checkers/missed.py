@@ -42,7 +42,7 @@ def check_missed(world: World, end_at: int) -> Iterator[Violation]:
             stretches[row.late.cause.value, row.late.noticed_at].append(row)
         for (cause, noticed_at), caught_up in stretches.items():
             yield from _check_stretch(world, key, cause, noticed_at, caught_up)
-        yield from _check_pace(world, key, rows)
+            yield from _check_pace(world, key, cause, noticed_at, caught_up)
     yield from _check_left(world, end_at)
 
 
@@ -71,24 +71,20 @@ def _check_stretch(world: World, key: Key, cause: str, noticed_at: int, rows: Se
                 yield Violation(row.due_at, "a fire was caught up that is older than its window", str(row))
 
 
-def _check_pace(world: World, key: Key, rows: Sequence[Any]) -> Iterator[Violation]:
-    """In no minute is more caught up than the fastest wish allows (regular fires come on top)."""
-    due = sorted(row.due_at for row in rows if row.key.cause == "schedule")
+def _check_pace(world: World, key: Key, cause: str, noticed_at: int, rows: Sequence[Any]) -> Iterator[Violation]:
+    """Of one stretch no minute has more turns than the fastest wish allows; a resume begins its turns anew."""
     # Without a wish in the audit log there is no pace to judge by; that it is not there is `check_audit`'s to say.
-    fastest = max((wish.per_minute for wish in _wishes(world, key, "any", 0)), default=len(due))
-    for place, at in enumerate(due):
-        within = place + fastest
-        # One stretch may end, and the next begin at once: each resume begins its turns anew.
-        if within < len(due) and due[within] - at < MINUTE and _one_turn(rows, at, due[within]):
-            text = f"{key}: more than {fastest} within the minute from {at}"
-            yield Violation(at, "missed time was caught up faster than it may", text)
-            return
-
-
-def _one_turn(rows: Sequence[Any], first: int, last: int) -> bool:
-    """Whether what was due from `first` to `last` took its turns in one row: one epoch, and nothing noticed between."""
-    within = [row for row in rows if first <= row.due_at <= last]
-    return len({row.key.epoch for row in within}) == 1 and len({row.late.noticed_at for row in within}) == 1
+    fastest = max((wish.per_minute for wish in _wishes(world, key, cause, noticed_at)), default=len(rows))
+    by_epoch: dict[int, list[int]] = defaultdict(list)
+    for row in rows:
+        if row.key.cause == "schedule":
+            by_epoch[row.key.epoch].append(row.due_at)
+    for due in map(sorted, by_epoch.values()):
+        for earlier, later in zip(due, due[fastest:], strict=False):
+            if later - earlier < MINUTE:
+                text = f"{key}: more than {fastest} within the minute from {earlier}"
+                yield Violation(earlier, "missed time was caught up faster than it may", text)
+                break
 
 
 def _wishes(world: World, key: Key, cause: str, noticed_at: int) -> list[Wish]:
@@ -106,8 +102,8 @@ def _wishes(world: World, key: Key, cause: str, noticed_at: int) -> list[Wish]:
     before = [at for at, _ in policies if at < noticed_at]
     since = before[-1] if before else 0
     counted = [one for one in policies if one[0] >= since]
-    names = {"outage": ("misfire",), "pause": ("after_pause",)}.get(cause, ("misfire", "after_pause"))
-    wishes = [_wish(at, policy[name]) for at, policy in counted for name in names]
+    name = "after_pause" if cause == "pause" else "misfire"
+    wishes = [_wish(at, policy[name]) for at, policy in counted]
     if cause == "outage" and _was_paused(world, key, noticed_at):
         wishes += [_wish(at, policy["after_pause"]) for at, policy in counted]
     asked = [one for one in world.history.requests if (one.tenant, one.schedule_id) == key and one.missed]

@@ -567,3 +567,44 @@ def test_the_preview_of_the_api_and_of_the_command_refuse_alike(memory):
         said = json.loads(preview.answer(json.dumps(trigger).encode(), memory.clock.now))["error"]
         [wrong] = memory.call("POST", "/v1/preview", {"trigger": trigger}).json["errors"]
         assert said == f"{wrong['field'].removeprefix('trigger.')}: {wrong['reason']}"
+
+
+# --- missed time -----------------------------------------------------------------------------------------------
+
+
+def test_what_pauses_leave_is_a_policy_of_its_own_and_a_resume_may_say_otherwise(api):
+    policy = {"policy": "catch_up", "max": 3, "window_seconds": 3_600, "per_minute": 6}
+    api.register(trigger={"every": "10s"}, policies={"after_pause": policy})
+    path = "/v1/schedules/nightly"
+    for missed, kept in ((None, ("12:00:40", "12:01:00", 6)), ({"policy": "fire_once"}, ("12:02:00", "12:02:00", 60))):
+        api.call("POST", f"{path}/pause", {"reason": "month end"})
+        api.clock.advance(60 * SECOND)
+        resumed = api.call("POST", f"{path}/resume", {"missed": missed} if missed else {}).json
+        (stretch,) = resumed["catching_up"]["stretches"]
+        assert (stretch["from_nominal_at"][11:19], stretch["until_nominal_at"][11:19], stretch["per_minute"]) == kept
+        waiting = api.call("GET", f"{path}/explain?at={stretch['until_nominal_at']}").json
+        assert (waiting["code"], waiting["detail"]["cause"]) == ("catching_up", "pause")
+    api.call("POST", f"{path}/pause", {"reason": "month end"})
+    api.clock.advance(60 * SECOND)
+    assert api.call("POST", f"{path}/resume", {"missed": {"policy": "skip"}}).json["catching_up"] is None
+
+
+@pytest.mark.parametrize("where", ["misfire", "after_pause"])
+def test_a_policy_for_missed_time_is_refused_by_the_field_that_is_wrong(api, where):
+    for wrong, field in (
+        ({"policy": "catch_up"}, "max"),
+        ({"policy": "catch_up", "max": 1_001}, "max"),
+        ({"window_seconds": 0}, "window_seconds"),
+        ({"per_minute": 601}, "per_minute"),
+        ({"per_minute": 0}, "per_minute"),
+    ):
+        answer = api.register(policies={where: wrong})
+        assert answer.status == 400
+        assert answer.json["errors"][0]["field"] == f"policies.{where}.{field}"
+
+
+def test_a_window_and_a_pace_are_taken_back_by_null(api):
+    api.register(policies={"misfire": {"policy": "catch_up", "max": 9, "window_seconds": 60, "per_minute": 5}})
+    patch = {"policies": {"misfire": {"window_seconds": None, "per_minute": None}}}
+    misfire = api.call("PATCH", "/v1/schedules/nightly", patch).json["policies"]["misfire"]
+    assert (misfire["max"], misfire["window_seconds"], misfire["per_minute"]) == (9, None, 60)
