@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cronfleet.domain.calendar import DateKind, Dates
+from cronfleet.domain.calendar import DateKind
 from cronfleet.domain.calendar_change import today_of
 from cronfleet.domain.calendar_form import Content, parse_content
 from cronfleet.domain.errors import Invalid
@@ -24,5 +24,6 @@ def content_of(fields: Mapping[str, Any], now: Instant) -> Content:
             raise Invalid("kind", f"goes with {FIELD}: it says what the dates of the file are")
         return parse_content(fields)
     found = read_calendar_file(str(text), DateKind(kind or DateKind.HOLIDAY), today_of(now))
-    more: tuple[Dates, ...] = found.dates
-    return parse_content(fields, more, covers_until=found.covers_until)
+    if not found.dates:
+        raise Invalid(FIELD, "names no date from last year on; is it an old file?")
+    return parse_content(fields, found.dates, covers_until=found.covers_until)

@@ -95,6 +95,7 @@ def test_versions_come_in_pages_and_calendars_are_a_tenants_own(api: Api) -> Non
         ({"holidays": ["2026-12-25"], "kind": "freeze"}, "kind", "goes with ical"),
         ({"holiday": ["2026-12-25"]}, "holiday", "did you mean holidays"),
         ({"ical": "hello"}, "ical", "line 1"),
+        ({"ical": "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nEND:VCALENDAR\r\n"}, "ical", "names no date"),
     ],
 )
 def test_what_is_wrong_with_a_calendar_is_named(api: Api, body: Any, field: str, says: str) -> None:
