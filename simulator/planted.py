@@ -456,17 +456,6 @@ FAULTS: Final = (
             ),
         ),
     ),
-    Planted(
-        "completed-with-a-backlog",
-        "a schedule whose last regular fire is claimed is over, whatever it still has to catch up",
-        (
-            Edit(
-                _SHARDS,
-                "        backlog=claim.backlog,",
-                "        backlog=claim.backlog if claim.following else None,",
-            ),
-        ),
-    ),
 )
 BY_NAME: Final = {fault.name: fault for fault in FAULTS}
 
