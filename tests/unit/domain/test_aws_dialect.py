@@ -186,3 +186,9 @@ def test_any_text_is_either_accepted_or_refused_with_a_reason(text: str, dialect
         except Invalid as error:
             refused = error
         assert refused is None or (refused.field == "cron" and refused.reason)
+
+
+def test_a_zone_that_a_rate_does_not_need_is_judged_all_the_same() -> None:
+    assert read("rate(5 minutes)", timezone="UTC") == IntervalTrigger(300, NOW)
+    with pytest.raises(Invalid, match="not an IANA time zone"):
+        read("rate(5 minutes)", timezone="Nowhere/X")

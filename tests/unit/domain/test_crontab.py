@@ -324,3 +324,23 @@ def test_a_job_keeps_its_id_when_its_time_or_its_place_changes_and_a_second_of_t
 def test_every_line_of_any_text_is_accounted_for(text):
     sheet = read(text, Options())
     assert accounted(sheet) == sheet.counts["lines"]
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\x0b", "\x1f", "\x85"])
+@pytest.mark.parametrize("form", [Form.USER, Form.SYSTEM, None])
+def test_what_only_looks_like_a_blank_is_refused_as_in_a_schedule(blank, form):
+    lines = [
+        f"{blank}0 2 * * * root /bin/x",
+        f"0{blank} 2 * * * root /bin/x",
+        "0 3 * * * root /y",
+        f"0 4 * * * {blank}",
+    ]
+    refused = {one.line: one.reason for one in read("\n".join(lines), Options(form=form)).refusals}
+    assert {1, 2} <= refused.keys() <= {1, 2, 4}
+    assert "not plain ASCII" in refused[1]
+    assert "not plain ASCII" in refused[2]
+
+
+def test_a_wrong_day_of_month_is_no_line_of_an_anacrontab():
+    assert "day of month `MON` (character 5)" in reason("0 0 MON */2 * /bin/x")
+    assert "anacrontab" in reason("7 10 cron.weekly run-parts /etc/cron.weekly")

@@ -94,6 +94,8 @@ def _answer(request: dict[str, object], now: Callable[[], Instant]) -> dict[str,
         raise Invalid("timezone", "and timezone are two names of one key; write one of them")
     timezone = _timezone(request.get("tz", request.get("timezone")))
     trigger = _trigger(request, after, timezone)
+    if timezone is not None:
+        zones.load(timezone)  # a wrong one is refused where the trigger needs none, too
     said: dict[str, object] = {"fires": [to_text(nominal_at) for nominal_at in islice(fires(trigger, after), count)]}
     return said | _lint(trigger, after) if wants_lint else said
 
@@ -134,7 +136,7 @@ def _timezone(value: object) -> str | None:
         return None
     if not isinstance(value, str):
         raise Invalid("timezone", f"must be text, an IANA name such as Asia/Kolkata, not {type(value).__name__}")
-    return zones.load(value).name
+    return value
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, now: Callable[[], Instant]) -> None:

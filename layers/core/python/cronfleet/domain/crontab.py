@@ -32,8 +32,10 @@ _ASSIGNMENT: Final = re.compile(
 _JOB: Final = re.compile(r"((?:[^ \t]+[ \t]+){4}[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL)
 _MACRO: Final = re.compile(r"(@every[ \t]+[^ \t]+|@[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL | re.IGNORECASE)
 _ONE_ZONE: Final = re.compile(r"[ \t]*(?:CRON_TZ|TZ)=[\"']?([\w/+-]+)[\"']?[ \t]+([*@\d].*)", re.DOTALL)
-_ANACRON: Final = re.compile(r"(?:\d+[ \t]+\d+[ \t]+(?!L\b|LW\b)[A-Za-z]|@\w+[ \t]+\d+[ \t]+[A-Za-z])")
 _TIME: Final = r"[\d*?][\d*,/?LW#-]*"
+_ANACRON: Final = re.compile(
+    rf"(?:\d+[ \t]+\d+[ \t]+(?!L\b|LW\b)(?!\S+[ \t]+{_TIME}[ \t])[A-Za-z]|@\w+[ \t]+\d+[ \t]+[A-Za-z])"
+)
 _ONE_MORE_TIME: Final = re.compile(rf"({_TIME}|(MON|TUE|WED|THU|FRI|SAT|SUN)([-,]\w{{3}})*)([ \t]|$)", re.IGNORECASE)
 _SWITCHED_OFF: Final = re.compile(
     rf"[#\s]*(-?(?:{_TIME}[ \t]+){{3}}[\w*?][\w*,/?#-]*[ \t]+[\w*?][\w*,/?#-]*[ \t]+[^\s*|]"
@@ -216,7 +218,8 @@ def _split(line: str) -> tuple[str, str]:
     match = _MACRO.fullmatch(text) if text.startswith("@") else _JOB.fullmatch(text)
     if match is None:
         return text, ""
-    return " ".join(match[1].split()), (match[2] or "").strip(_BLANKS)
+    # Not `split()`: what else may look like a blank is refused as it is everywhere.
+    return re.sub("[ \t]+", " ", match[1]), (match[2] or "").strip(_BLANKS)
 
 
 def _job(number: int, line: str, state: _State, notes: tuple[str, ...]) -> Candidate:

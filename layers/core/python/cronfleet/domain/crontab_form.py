@@ -73,12 +73,12 @@ def form_of_content(rests: Iterable[str], comments: Iterable[str]) -> Form:
 
 def _weight(rest: str) -> int:
     """How much speaks for a user's name at the beginning of `rest` (below 0: against it)."""
-    first, *others = rest.split(None, 1)
+    first, *others = re.split("[ \t]+", rest, maxsplit=1)
     command = others[0] if others else ""
     if first in _USERS:
         return _PLAIN if command else 1
     if not command or not USER_NAME.fullmatch(first) or first in _COMMANDS or _SCRIPT.search(first):
         return -_PLAIN
-    if _BEGINS_A_COMMAND.match(command) or command.split()[0] in _COMMANDS:
+    if _BEGINS_A_COMMAND.match(command) or re.split("[ \t]", command)[0] in _COMMANDS:
         return 1
     return -1

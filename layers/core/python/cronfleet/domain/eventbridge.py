@@ -5,6 +5,7 @@ Field names and meanings: the API reference of EventBridge Scheduler (GetSchedul
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ DEFAULT_GROUP: Final = "default"
 DEFAULT_ZONE: Final = "UTC"
 _KINDS: Final = ("Schedules", "Name", "ScheduleExpression")
 _BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 3600}
+_RATE_OR_AT: Final = re.compile(r"[ \t\r\n]*(rate|at)[ \t]*\(", re.IGNORECASE)
 _CONTEXT: Final = "<aws.scheduler."
 
 
@@ -91,7 +93,7 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
     target = _mapping(entry.get("Target"))
     called, payload = _target(target, options)
     policies, notes = _policies(entry, target)
-    is_once = expression.strip().lower().startswith("at")
+    is_once = _form(expression) == "at"
     is_off = entry.get("State") == "DISABLED"
     labels = {"group": group, **({imported.OFF_LABEL: imported.OFF} if is_off else {})}
     return Candidate(
@@ -99,7 +101,7 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
         text=text,
         name=name if group == DEFAULT_GROUP else f"{group}.{name}",
         identity=(group, name),
-        trigger=_trigger(expression.strip(), entry),
+        trigger=_trigger(expression, entry),
         payload=payload,
         description=imported.description_of(str(entry.get("Description") or "")),
         policies=policies,
@@ -112,9 +114,15 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
     )
 
 
+def _form(expression: str) -> str:
+    """`rate` or `at` for such an expression, well written or not."""
+    match = _RATE_OR_AT.match(expression)
+    return match[1].lower() if match else ""
+
+
 def _trigger(expression: str, entry: Mapping[str, Any]) -> Mapping[str, object]:
     trigger: dict[str, object] = {"cron": expression}
-    if not expression.lower().startswith("rate"):
+    if _form(expression) != "rate":
         return trigger | {"timezone": entry.get("ScheduleExpressionTimezone") or DEFAULT_ZONE}
     # A rate counts from the start date, or else from when it was made.
     anchor = _moment(entry.get("StartDate") or entry.get("CreationDate"), "StartDate")

@@ -27,8 +27,9 @@ _MAX_LABELS: Final = 12
 
 _API: Final = re.compile(r"batch/v(1|1beta1|2alpha1)")
 _LISTS: Final = frozenset({"List", "CronJobList"})
-_ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)\s+(.*)", re.DOTALL)
-_EVERY: Final = re.compile(r"@every\s+(\S+)")
+_BLANKS: Final = " \t\r\n"
+_ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)[ \t]+(.*)", re.DOTALL)
+_EVERY: Final = re.compile(r"@every[ \t]+(\S+)")
 _PLACEHOLDER: Final = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|<[^>]*>|%[A-Z_]+%|%s|__\w+__|@@\w+@@|\{\{")
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _NO_SUCH: Final = {
@@ -194,7 +195,7 @@ def _trigger(spec: Mapping[str, Any], options: Options) -> tuple[Mapping[str, ob
     if not isinstance(schedule, str):
         raise Invalid("spec.schedule", f"has a spec.schedule that is no text, {str(schedule)[:64]}: put it in quotes")
     _check_filled_in(f"{schedule} {zone or ''}")
-    text = schedule.strip()
+    text = schedule.strip(_BLANKS)
     prefixed = _ZONE.fullmatch(text)
     if prefixed:
         if zone:
@@ -211,14 +212,14 @@ def _trigger(spec: Mapping[str, Any], options: Options) -> tuple[Mapping[str, ob
 
 def as_here(text: str) -> tuple[str, tuple[str, ...]]:
     """An expression of robfig/cron as one that means the same here, and what was changed in it."""
-    fields = ["*" if field == "?" else field for field in text.split()]
+    fields = ["*" if field == "?" else field for field in re.split("[ \t]+", text)]
     if len(fields) != 5:
         return text, ()
     for here, other, low_high in ((2, 4, "1-31"), (4, 2, "0-6")):
         if re.fullmatch(r"\*/([2-9]|\d\d+)", fields[here]) and not fields[other].startswith("*"):
             fields[here] = low_high + fields[here][1:]
     same = " ".join(fields)
-    if same == " ".join(text.split()).replace("?", "*"):
+    if same == re.sub("[ \t]+", " ", text).replace("?", "*"):
         return text, ()
     return same, (f"`{text}` is written `{same}`: there a day field with a step is restricted, and either day matches",)
 

@@ -4,9 +4,11 @@ Every trigger answers `next_after(instant)`: the first nominal time strictly lat
 times are whole seconds.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from cronfleet.domain import aws_dialect, calendared, cron, zones
@@ -181,6 +183,8 @@ def plain_form(fields: Mapping[str, object]) -> Mapping[str, object]:
     match meant:
         case Rate(every):
             _check_names(fields, "rate(…)")
+            if fields.get("timezone") is not None:
+                _zone_name(fields["timezone"])
             return {"every": every} | {name: fields[name] for name in ("anchor",) if name in fields}
         case At(moment):
             _check_names(fields, "at(…)")
@@ -247,7 +251,7 @@ def _dialect(asked: object, expression: str) -> Dialect:
     if asked is None:
         return Dialect.AWS if aws_dialect.is_wrapped(expression) else Dialect.CRON
     if asked not in tuple(Dialect):
-        raise Invalid("dialect", f"{asked!r:.40} is none; write aws, or leave it out for crontab's five fields")
+        raise _none_of("dialect", asked, Dialect)
     return Dialect(str(asked))
 
 
@@ -256,9 +260,14 @@ def _choice(fields: Mapping[str, object], name: str, choices: type[_Choice]) -> 
     if asked is None:
         return None
     if asked not in tuple(choices):
-        known = ", ".join(choices)
-        raise Invalid(name, f"{asked!r:.40} is not known; for a changed clock it is one of {known}")
+        raise _none_of(name, asked, choices)
     return choices(str(asked))
+
+
+def _none_of(name: str, asked: object, choices: type[StrEnum]) -> Invalid:
+    """As the API's schema says it, which looks first there."""
+    *most, last = (repr(choice.value) for choice in choices)
+    return Invalid(name, f"must be {', '.join(most)} or {last}, not {json.dumps(asked, default=repr):.40}")
 
 
 def _interval(every: object, anchor: object, now: Instant) -> IntervalTrigger:
