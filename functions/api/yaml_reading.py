@@ -24,6 +24,7 @@ MAX_DOCUMENTS: Final = 1_000
 MAX_QUOTES: Final = 100
 
 _BOUNDARY: Final = re.compile(r"^(?:---(?=\s|$)|\.\.\.(?=\s|$))", re.MULTILINE)
+_BARE_SCHEDULE: Final = re.compile(r"[ \t-]*schedule:[ \t]*[*@]")
 _TOO_LARGE: Final = f"has more than {MAX_NODES} values, aliases counted as what they stand for"
 
 
@@ -120,7 +121,10 @@ def _reason(error: Exception, part: str, line: int) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f" in line {line + mark.line}, column {mark.column + 1}" if mark is not None else ""
     problem = getattr(error, "problem", None) or str(error)
-    return f"is no YAML that can be read: {str(problem).splitlines()[0][:200]}{where}"
+    said = f"is no YAML that can be read: {str(problem).splitlines()[0][:200]}{where}"
+    lines = part.split("\n")
+    is_bare = mark is not None and mark.line < len(lines) and _BARE_SCHEDULE.match(lines[mark.line])
+    return f"{said}; put the schedule in quotes" if is_bare else said
 
 
 def _check_shape(yaml: Any, loader: Any, part: str) -> None:
@@ -172,7 +176,7 @@ def _yaml() -> tuple[Any, Any]:
         Reader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
     Reader.add_constructor("tag:yaml.org,2002:map", _mapping)
     for tag in ("binary", "timestamp", "set", "omap", "pairs"):
-        Reader.add_constructor(f"tag:yaml.org,2002:{tag}", None)
+        Reader.add_constructor(f"tag:yaml.org,2002:{tag}", _no_value)
     return yaml, Reader
 
 
@@ -190,8 +194,25 @@ def _mapping(reader: Any, node: Any) -> Iterator[Marked]:
     marked = Marked()
     marked.line = reader.first_line + node.start_mark.line
     yield marked
+    _check_names(reader, node)
     reader.flatten_mapping(node)
     for key, value in reader.construct_pairs(node, deep=True):
         if isinstance(key, dict | list):  # `{{ .Values.schedule }}` is one, to YAML
             raise TypeError("a name is a mapping or a list, not text")
         marked[key if isinstance(key, str) else json.dumps(key)] = value
+
+
+def _check_names(reader: Any, node: Any) -> None:
+    """Refuses a name that stands twice: which of the two counts is nothing to be guessed."""
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        if not isinstance(key.value, str) or key.tag.endswith(":merge"):
+            continue
+        line = reader.first_line + key.start_mark.line
+        if key.value in lines:
+            raise ValueError(f"`{key.value[:64]}` stands twice in one mapping, in lines {lines[key.value]} and {line}")
+        lines[key.value] = line
+
+
+def _no_value(_: Any, node: Any) -> object:
+    raise ValueError(f"the tag `{node.tag}` makes no value of JSON")

@@ -117,6 +117,9 @@ def test_in_the_system_form_a_command_without_its_user_is_refused():
         ("cat %", "cat", ""),
         ("echo a # b", "echo a # b", None),
         ("sed 's/\\\\/x/'", "sed 's/\\\\/x/'", None),
+        ("date +\\\\%F", "date +\\\\", "F\n"),
+        ("cat%a\\\\%b", "cat", "a\\%b\n"),
+        ("echo \\", "echo \\", None),
     ],
 )
 def test_the_first_percent_sign_begins_the_standard_input_unless_it_is_escaped(text, command, stdin):

@@ -136,6 +136,10 @@ def test_replace_is_not_offered_and_says_so():
     assert one(manifest(concurrencyPolicy="absent")).policies["overlap"] == "allow"
 
 
+def test_a_suspend_that_is_no_truth_value_is_refused_and_not_taken_for_no():
+    assert "neither true nor false" in reason(manifest(suspend="true"))
+
+
 def test_what_is_suspended_is_marked_as_off():
     candidate = one(manifest(suspend=True))
     assert candidate.labels[imported.OFF_LABEL] == imported.OFF

@@ -48,6 +48,9 @@ _RULER: Final = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER: Final = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]|<[A-Za-z_ -]+>|@@?[A-Za-z_]+@|%[A-Z_]+%")
+_COMMAND: Final = re.compile(r"(?:\\.|[^\\%]|\\$)*", re.DOTALL)
+_PAIR: Final = re.compile(r"\\(.)", re.DOTALL)
+_PERCENT: Final = re.compile(r"\\?%")
 _FLAGS: Final = re.compile(r"(?:-[nqs]+[ \t]+)+")
 _NOTHING_OF_ITS_OWN: Final = """
     cd test [ nice ionice sudo env flock bash sh zsh php python python2 python3 perl ruby node if then
@@ -309,11 +312,15 @@ def halves(text: str) -> tuple[str, str | None]:
 
     Each further `%` is a line break, and the input ends with one, as cron gives it (do_command.c).
     """
-    parts = [part.replace("\0", "%") for part in text.replace("\\%", "\0").split("%")]
-    if len(parts) == 1:
-        return parts[0], None
-    stdin = "\n".join(parts[1:])
-    return parts[0].rstrip(_BLANKS), stdin if stdin.endswith("\n") or not stdin else f"{stdin}\n"
+    found = _COMMAND.match(text)
+    end = found.end() if found else 0
+    # Before the first `%` a backslash takes what follows it along (`\\%` is two of them, and the end of the command);
+    # after it, only the one right before a `%` counts.
+    command = _PAIR.sub(lambda pair: "%" if pair[1] == "%" else pair[0], text[:end])
+    if end == len(text):
+        return command, None
+    stdin = _PERCENT.sub(lambda sign: "%" if sign[0] == "\\%" else "\n", text[end + 1 :])
+    return command.rstrip(_BLANKS), stdin if stdin.endswith("\n") or not stdin else f"{stdin}\n"
 
 
 def _name(command: str) -> str:
@@ -342,5 +349,7 @@ def _labels(user: str | None, environment: Mapping[str, str]) -> dict[str, str]:
 def _further(line: str) -> Iterator[str]:
     if line.lstrip(_BLANKS).startswith("-"):
         yield "the `-` in front (no line in the system's log) has no meaning here"
+    if "\r" in line:
+        yield "a CR stands within the line, which cron hands to the command; it ends no line"
     if line.endswith("\\"):
         yield "the command ends with a backslash; cron does not join it with the next line"

@@ -130,7 +130,7 @@ def _candidate(resource: Any, line: int, text: str, options: Options) -> Candida
     _check_template(resource)
     trigger, notes = _trigger(spec, options)
     policies, more = _policies(spec, job)
-    labels, too_many = _labels(metadata, namespace, is_off=spec.get("suspend") is True)
+    labels, too_many = _labels(metadata, namespace, is_off=_is_off(spec))
     return Candidate(
         line=line,
         text=text,
@@ -261,6 +261,13 @@ def _overlap(policy: object, notes: list[str]) -> str:
     return "allow" if policy == "Allow" else "skip"
 
 
+def _is_off(spec: Mapping[str, Any]) -> bool:
+    suspend = spec.get("suspend")
+    if suspend is not None and not isinstance(suspend, bool):
+        raise Invalid("spec.suspend", f"has spec.suspend {suspend!r}, which is neither true nor false")
+    return suspend is True
+
+
 def _seconds(value: object, field: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise Invalid(field, f"has {field} {value!r}, which is no whole number from 0")
@@ -280,7 +287,7 @@ def _labels(metadata: Mapping[str, Any], namespace: str, *, is_off: bool) -> tup
 
 
 def _not_carried(spec: Mapping[str, Any]) -> Iterator[str]:
-    if spec.get("suspend") is True:
+    if _is_off(spec):
         yield f"is suspended: it has the label {imported.OFF_LABEL}={imported.OFF}, and bulk resume leaves it out"
     for name in spec:
         if name not in _KNOWN:
