@@ -19,7 +19,7 @@ NUMBERS = r"\d+(?:(?:, | and | to )\d+)*(?: in steps of \d+)?"
 NAMES = r"(?:{0})(?:(?:, | and | to )(?:{0}))*"
 MONTH_NAMES = NAMES.format("|".join(MONTHS))
 DAY_ITEM = (
-    rf"days? {NUMBERS}|the day \d+ days? before the last day|the last day|the last weekday"
+    rf"days? {NUMBERS}|the day \d+ days before the last day|the day before the last day|the last day|the last weekday"
     r"|the weekday nearest to day \d+"
 )
 DAY_LIST = rf"(?:{DAY_ITEM})(?:(?:, | and )(?:{DAY_ITEM}))*"
@@ -173,8 +173,10 @@ def _of_month(text: str, day: date) -> bool:
 
 
 def _is_item(item: str, day: date, length: int) -> bool:
-    if match := re.fullmatch(r"the day (\d+) days? before the last day", item):
+    if match := re.fullmatch(r"the day (\d+) days before the last day", item):
         return day.day == length - int(match[1])
+    if item == "the day before the last day":
+        return day.day == length - 1
     if item == "the last day":
         return day.day == length
     if item == "the last weekday":

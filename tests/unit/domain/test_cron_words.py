@@ -78,6 +78,11 @@ SPELLED = [
     ("0 0 28-2 * *", "At 00:00 on days 1, 2 and 28 to 31 of the month"),
     ("0 0 L * *", "At 00:00 on the last day of the month"),
     ("0 0 L 2 *", "At 00:00 on the last day of February"),
+    ("0 0 L-1 * *", "At 00:00 on the day before the last day of the month"),
+    (
+        "0 0 L,L-1,L-2 * *",
+        "At 00:00 on the day 2 days before the last day, the day before the last day and the last day of the month",
+    ),
     ("0 0 L-3 * *", "At 00:00 on the day 3 days before the last day of the month"),
     ("0 0 15W * *", "At 00:00 on the weekday nearest to day 15 of the month"),
     ("0 9 LW * *", "At 09:00 on the last weekday of the month"),

@@ -475,3 +475,17 @@ def test_so_can_an_instant_at_the_ends_of_the_calendar(text: str, zone: str) -> 
         return
     assert look_over(trigger, OLDEST).words.startswith("Once, ")
     assert look_over(trigger, LATEST).words.startswith("Once, ")
+
+
+@pytest.mark.parametrize(
+    ("expression", "code", "said"),
+    [
+        ("0 9 1 * */2", "day_both", "(day 1) and the day of week (Tuesday, Thursday, Saturday and Sunday)"),
+        ("0 9 */2 * 1", "day_both", "(days 1 to 31 in steps of 2) and the day of week (Monday)"),
+        ("0 9 * * 1#5,3#5", "date_seldom", "Not every month has a fifth Monday and a fifth Wednesday"),
+        ("0 9 30W 2,4 *", "date_never", "for the last weekday of each month write `LW`"),
+        ("0 9 30 2,4 *", "date_never", "for the last day of each month write `L`"),
+    ],
+)
+def test_a_warning_reads_as_somebody_would_say_it(expression: str, code: str, said: str) -> None:
+    assert said in text_of(code, look(expression))

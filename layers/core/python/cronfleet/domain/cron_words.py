@@ -239,7 +239,8 @@ def restricts_weekdays(days: DayRule) -> bool:
 def month_day_words(days: DayRule) -> str:
     """The days of the month that the rule names: `days 1 to 7 and the last day`."""
     found = [_numbered("day", days.month_days)] if days.month_days else []
-    found += [f"the day {n} day{'s' * (n > 1)} before the last day" for n in reversed(days.from_last) if n]
+    found += [f"the day {n} days before the last day" for n in reversed(days.from_last) if n > 1]
+    found += ["the day before the last day"] if 1 in days.from_last else []
     found += ["the last day"] if 0 in days.from_last else []
     found += [f"the weekday nearest to day {day}" for day in days.nearest if day != LAST]
     found += ["the last weekday"] if LAST in days.nearest else []

@@ -41,8 +41,8 @@ def _restricts_both(days: DayRule) -> bool:
 
 def _both(look: CronLook, days: DayRule) -> str:
     return (
-        "One of the two day fields begins with `*`, so both must match: it fires only where "
-        f"{month_day_words(days)} of the month is also {weekday_words(days)}; next on {look.next_days}. "
+        "One of the two day fields begins with `*`, so both must match, the day of month "
+        f"({month_day_words(days)}) and the day of week ({weekday_words(days)}); next on {look.next_days}. "
         "To let either one be enough, write its numbers out without `*`"
     )
 
@@ -92,11 +92,12 @@ def _never(look: CronLook) -> Iterator[Warning]:
     for before in look.fields.days.from_last:
         missing += [f"`L-{before}` in {MONTHS[month - 1]}" for month in months if before >= LONGEST[month - 1]]
     if missing:
+        last = "weekday of each month write `LW`" if "W" in look.texts[2].upper() else "day of each month write `L`"
         which = "is no date of any year" if len(missing) == 1 else "are no dates of any year"
         yield Warning(
             WarningCode.DATE_NEVER,
             f"{listed(missing)} {which}, so nothing fires for {'it' if len(missing) == 1 else 'them'}; "
-            "for the last day of each month write `L`",
+            f"for the last {last}",
         )
 
 
@@ -123,9 +124,10 @@ def _fifth(look: CronLook) -> Iterator[Warning]:
     """Only a fifth weekday, and nothing else that every month has."""
     days = look.fields.days
     if days.nth and all(n == 5 for _, n in days.nth) and not days.weekdays and not restricts_month_days(days):
+        fifth = weekday_words(days).replace("the fifth", "a fifth")
         yield Warning(
             WarningCode.DATE_SELDOM,
-            f"Not every month has {weekday_words(days)}: four or five a year have each, nothing fires in the others; "
+            f"Not every month has {fifth}: four or five a year have each, nothing fires in the others; "
             f"next on {look.next_days}. For the last one of each month write `L` instead of `#5`",
         )
 
