@@ -37,5 +37,7 @@ def _to_base_36(number: int) -> str:
 
 
 def unpacked_instants(text: str) -> tuple[Instant, ...]:
-    """The reverse of `packed_instants`; raises `ValueError`."""
+    """The reverse of `packed_instants`; raises `ValueError`. The first timers had a JSON array of numbers there."""
+    if text.startswith("["):
+        return tuple(map(int, json.loads(text)))
     return tuple(int(digits, len(_DIGITS)) for digits in text.split(".")) if text else ()

@@ -25,6 +25,10 @@ from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.zone_stamp import ZoneStamp
 
+_CLAIM_FIELDS: Final = 11
+"""What a schedule's claim stores in any case, after its kind."""
+_OLD_SKIPPED: Final = ("first", "last", "why")
+
 BATCH_LIFE: Final = 20 * DAY
 """Longer than any message may live, so that the sweeper always finds what a message came from."""
 
@@ -127,6 +131,7 @@ def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
 
 
 def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
+    fields = _of_today(fields)
     tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, nominal, fires, following, *missed = fields
     skipped, lates, caught_up, backlog_at, backlog = missed[0] if missed else ([], [], [], None, None)
     return ScheduleClaim(
@@ -147,6 +152,24 @@ def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
         tuple(_caught_up_of(one, lates, base) for one in caught_up),
         None if backlog is None else backlog_of(backlog[1], base + backlog[0]),
     )
+
+
+def _of_today(fields: list[Any]) -> list[Any]:
+    """A claim as it is stored today. The first ones counted from `nominal_at`, and knew one skipped range, no backlog.
+
+    `due_at` stood in the place of `nominal_at`, and both were distances from the other. Today a `nominal_at` that is
+    later than `due_at` has a backlog before it, and says so at the end.
+    """
+    *head, base, distance, fires, following = fields[:_CLAIM_FIELDS]
+    missed = fields[_CLAIM_FIELDS:]
+    is_old = len(missed[0]) == len(_OLD_SKIPPED) if missed else bool(distance) and distance > 0
+    if not is_old:
+        return fields
+    moved = [[one - distance for one in fire] for fire in fires]
+    skipped = [[first - distance, last - distance, why] for first, last, why in missed]
+    rest = [[skipped, [], [], None, None]] if skipped else []
+    follows = following and [one - distance for one in following]
+    return [*head, base + distance, -distance, moved, follows, *rest]
 
 
 def _following_json(fire: Fire, zone_data: ZoneStamp | None, base: Instant) -> list[Any]:
