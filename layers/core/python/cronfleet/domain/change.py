@@ -482,4 +482,5 @@ def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Tim
     """
     now = onwards(timer, now)
     status = moved(timer.status, Change.PARK)
-    return written(replace(timer, status=status, parked=reason, due_at=None, deferred=None), change_id, now)
+    after = replace(timer, status=status, parked=reason, pause=None, due_at=None, deferred=None)
+    return written(after, change_id, now)

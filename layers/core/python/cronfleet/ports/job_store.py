@@ -31,6 +31,15 @@ class NoAnswer(Exception):
     """The store did not say whether it did it: a throttle, a time-out, a conflict of transactions. Ask again."""
 
 
+class Damaged(ValueError):
+    """A stored item cannot be read; the message names its key, `partition` and `sort`, and what is wrong with it."""
+
+    def __init__(self, partition: str, sort: str, why: str) -> None:
+        super().__init__(f"{partition} / {sort}: {why}")
+        self.partition = partition
+        self.sort = sort
+
+
 class Refused(Exception):
     """A transaction was refused, whole: the write at `position` found its condition false. `stored` is that item."""
 
@@ -257,7 +266,7 @@ class ScheduleStore(TimedStore, CalendarStore, Protocol):
     """Timers, definitions, lists; and the one transaction that every change goes through."""
 
     def get_timer(self, tenant: str, schedule_id: str) -> Timer | None:
-        """The timer, read strongly; tombstones too."""
+        """The timer, read strongly; tombstones too. Raises `Damaged`."""
         ...
 
     def get_definition(self, tenant: str, schedule_id: str, version: int) -> Definition | None:

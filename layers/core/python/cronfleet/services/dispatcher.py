@@ -32,7 +32,16 @@ from cronfleet.domain.run import RunMessage
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, NoAnswer, Refused, UpdateTimer, Write
+from cronfleet.ports.job_store import (
+    Damaged,
+    InsertAudit,
+    InsertRun,
+    JobStore,
+    NoAnswer,
+    Refused,
+    UpdateTimer,
+    Write,
+)
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
@@ -267,7 +276,7 @@ class Dispatcher:
 
         What is left undone (somebody was faster, or a fire is about to run) the next tick finds again.
         """
-        timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
+        timer = self._read(seen, now)
         if timer is None or timer.rev != seen.rev or timer.nominal_at != seen.nominal_at:
             return False
         try:
@@ -277,6 +286,15 @@ class Dispatcher:
         except UNCOMPUTABLE as error:
             return self._park(timer, Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}"), now)
         return made is not None and write(self._store, timer, made, self._ids.unique()) is None
+
+    def _read(self, seen: Timer, now: Instant) -> Timer | None:
+        """The base item of what the index showed; one that cannot be read is parked, and harms nobody else."""
+        try:
+            return ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
+        except Damaged as error:
+            unreadable = Unreadable(error.partition, error.sort, seen.due_at or 0, str(error))
+            self._park(unreadable, Reason(Code.UNREADABLE, str(error)), now)
+            return None
 
     def _resume_all(self, resumes: Sequence[Resume], now: Instant, report: TickReport) -> None:
         for resume in resumes:
@@ -289,11 +307,17 @@ class Dispatcher:
         What it held back is caught up as the schedule's own policy for pauses says. What is named between the pause's
         end and this tick is on again: late by the tick, or the misfire policy's.
         """
-        timer = ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
+        timer = self._read(seen, now)
         if timer is None or timer.status is not Status.PAUSED or timer.rev != seen.rev:
             return False
         ended_at = now if timer.due_at is None else min(timer.due_at, now)
-        after, rows = resumed(timer, now=ended_at, change_id=self._ids.unique(), catch_up=None)
+        try:
+            after, rows = resumed(timer, now=ended_at, change_id=self._ids.unique(), catch_up=None)
+        except UNCOMPUTABLE as error:
+            # Zones leave the package while a schedule is paused. It would stop every tick of its shard from now on.
+            text = f"its pause reached its end, and its next fire cannot be computed: {error}"
+            self._park(timer, Reason(Code.UNREADABLE, text), now)
+            return False
         reason = "the pause reached its end"
         again = ask(lambda: list(revivals(self._store, timer, after, timer.after_pause)))
         return self._change(timer, after, "resume", reason, [*map(InsertRun, rows), *again])
@@ -309,8 +333,8 @@ class Dispatcher:
             self._telemetry.alarm("item_parked", partition=item.partition, sort=item.sort, reason=reason.text)
             return ask(lambda: self._store.drop_unreadable(item, reason))
         self._telemetry.alarm("schedule_parked", tenant=item.tenant, schedule_id=item.schedule_id, reason=reason.text)
-        timer = ask(lambda: self._store.get_timer(item.tenant, item.schedule_id))
-        if timer is None or timer.status not in (Status.ACTIVE, Status.HELD) or timer.rev != item.rev:
+        timer = self._read(item, now)
+        if timer is None or timer.status not in (Status.ACTIVE, Status.HELD, Status.PAUSED) or timer.rev != item.rev:
             return False
         after = parked(timer, reason, now=now, change_id=self._ids.unique())
         return self._change(timer, after, "park", reason.text, [])

@@ -4,14 +4,14 @@ from typing import Final
 
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import Database, text
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.calendars import calendar_of, head_of
 from cronfleet.domain.calendar import NAME_PATTERN, Calendar, CalendarHead
 from cronfleet.domain.schedule import Status
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
 from cronfleet.ports.bound import Kept
-from cronfleet.ports.job_store import Listed, Page
+from cronfleet.ports.job_store import Damaged, Listed, Page
 
 MAX_PAGE: Final = 100
 

@@ -40,10 +40,6 @@ _NO_ANSWER_IN_TRANSACTION: Final = frozenset(
 _SERVER_ERROR: Final = 500
 
 
-class Damaged(ValueError):
-    """A stored item cannot be read; the message names its key and what is wrong with it."""
-
-
 class ConditionFailed(Exception):
     """A write's condition did not hold; `item` is what is stored, `None` when nothing is."""
 

@@ -13,7 +13,8 @@ from pynamodb.exceptions import AttributeDeserializationError
 from pynamodb.models import Model
 
 from cronfleet.adapters.dynamodb import schema
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
+from cronfleet.ports.job_store import Damaged
 
 
 class WholeAttribute(Attribute[int]):
@@ -399,17 +400,18 @@ def read(model: type[Record], item: Item) -> Record:
     try:
         record = model.from_raw_data(dict(item))
     except (AttributeDeserializationError, ValueError, TypeError) as error:
-        raise Damaged(f"{_name(item)}: {error}") from error
+        raise Damaged(*_name(item), str(error)) from error
     missing = [name for name, one in model.get_attributes().items() if not one.null and getattr(record, name) is None]
     if missing:
-        raise Damaged(f"{_name(item)}: {', '.join(missing)} missing")
+        raise Damaged(*_name(item), f"{', '.join(missing)} missing")
     return record
 
 
 def damaged(item: Item, error: Exception) -> Damaged:
     """What is said of an item whose attributes have the right types and hold nothing that can be used."""
-    return Damaged(f"{_name(item)}: {type(error).__name__}: {error}")
+    return Damaged(*_name(item), f"{type(error).__name__}: {error}")
 
 
-def _name(item: Item) -> str:
-    return " / ".join(str(item.get(key, {}).get("S")) for key in ("pk", "sk"))
+def _name(item: Item) -> tuple[str, str]:
+    partition, sort = (str(item.get(key, {}).get("S")) for key in ("pk", "sk"))
+    return partition, sort

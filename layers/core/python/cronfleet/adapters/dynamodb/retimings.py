@@ -5,7 +5,7 @@ from typing import Final
 
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
-from cronfleet.adapters.dynamodb.errors import Cancelled, ConditionFailed, Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Cancelled, ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.retimings import (
     ZONE_RELEASE,
     finished_place,
@@ -20,7 +20,7 @@ from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports import cursors
-from cronfleet.ports.job_store import Page, ScheduleKey
+from cronfleet.ports.job_store import Damaged, Page, ScheduleKey
 
 _SAME_REV: Final = Expression("#rev = :rev")
 

@@ -6,7 +6,7 @@ from math import floor
 from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
-from cronfleet.adapters.dynamodb.errors import Damaged, Item
+from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
 from cronfleet.adapters.dynamodb.items.packing import packed_instants, unpacked_instants
 from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
@@ -20,6 +20,7 @@ from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
 from cronfleet.domain.trigger import Trigger
 from cronfleet.domain.zone_stamp import ZoneStamp
+from cronfleet.ports.job_store import Damaged
 
 RETIRED_LIFE: Final = 20 * DAY
 """How long a retired timer is kept, so that a batch can still recognise its own claim: as long as batches are."""
