@@ -32,6 +32,9 @@ SECONDS: Final = 20
 """How long schedules are registered; the gateway waits 29 seconds."""
 
 
+_NAMED: Final = frozenset({"start_at", "end_at", "payload", "target", "policies", "labels", "owner", "description"})
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What the caller wants of an import, whatever the format."""
@@ -86,7 +89,7 @@ def carry_out(service: Imports, caller: Caller, sheet: Sheet, request: Request, 
             one = _judge(candidate, import_id, request, caller, now)
             _check_new(one, seen)
         except Invalid as error:
-            refusals.append(Refusal(candidate.line, candidate.text, error.reason))
+            refusals.append(Refusal(candidate.line, candidate.text, _reason(error)))
         else:
             seen[one.wanted.schedule_id] = candidate.line
             judged.append(one)
@@ -94,6 +97,11 @@ def carry_out(service: Imports, caller: Caller, sheet: Sheet, request: Request, 
     mode = Mode(request.dry_run, request.replace, request.shadow, now + SECONDS * SECOND, f"import {import_id}")
     results = service.carry_out(caller, [one.wanted for one in judged], mode)
     return _answer(sheet, import_id, request, list(zip(judged, results, strict=True)), refusals)
+
+
+def _reason(error: Invalid) -> str:
+    """What a schedule like it would be refused with, and the field, which all but a trigger leave to be named."""
+    return f"{error.field} {error.reason}" if error.field.split(".")[0] in _NAMED else error.reason
 
 
 def _check_new(one: _Judged, seen: Mapping[str, int]) -> None:
@@ -142,7 +150,9 @@ def _body(candidate: Candidate, import_id: str, request: Request) -> ScheduleBod
         return ScheduleBody.model_validate(form)
     except ValidationError as error:
         first = field_errors([{**one, "loc": ("body", *one["loc"])} for one in error.errors()], {})[0]
-        raise Invalid(first.field, f"{first.field} {first.reason}") from error
+        raise Invalid(
+            first.field, first.reason if first.field.split(".")[0] in _NAMED else f"{first.field} {first.reason}"
+        ) from error
 
 
 # --- the answer ------------------------------------------------------------------------------------------------

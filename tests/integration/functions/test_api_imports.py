@@ -453,3 +453,13 @@ def test_one_that_cannot_be_resumed_costs_the_others_nothing(memory, monkeypatch
     answer = memory.call("POST", "/v1/bulk/resume", {"labels": {"import": "web1"}}).json
     assert (answer["counts"]["resumed"], answer["counts"]["failed"]) == (1, 1)
     assert "no time left" in answer["failed"][0]["reason"]
+
+
+def test_a_refusal_that_is_not_of_the_trigger_names_its_field(memory):
+    """`must be later than start_at`, of what?"""
+    exported = {**EXPORTED, "StartDate": "2027-05-06T00:00:00Z", "EndDate": "2027-01-01T00:00:00Z"}
+    answer = imported(memory, "eventbridge", json.dumps(exported), "application/json")
+    assert answer["refused"][0]["reason"] == "end_at must be later than start_at"
+    long = "0 1 * * * x\n".replace("x", "x" * 16_000)
+    environment = "".join(f"V{n}={'y' * 16_000}\n" for n in range(2))
+    assert imported(memory, "crontab", environment + long)["refused"][0]["reason"].startswith("payload has ")

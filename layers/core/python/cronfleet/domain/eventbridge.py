@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cronfleet.domain import imported
+from cronfleet.domain.aws_dialect import is_wrapped
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import Candidate, Refusal, Sheet
 from cronfleet.domain.instant import SECOND, to_text
@@ -83,18 +84,12 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
     name, group = entry.get("Name"), str(entry.get("GroupName") or DEFAULT_GROUP)
     if not isinstance(name, str) or not name:
         raise Invalid("Name", "has no Name; a schedule is what get-schedule shows")
-    expression = entry.get("ScheduleExpression")
-    if not isinstance(expression, str):
-        raise Invalid(
-            "ScheduleExpression",
-            "is a summary of list-schedules, without its ScheduleExpression; export it with "
-            f"`aws scheduler get-schedule --group-name {group} --name {name}`",
-        )
+    expression = _expression(entry, group, name)
     target = _mapping(entry.get("Target"))
     called, payload = _target(target, options)
     policies, notes = _policies(entry, target)
     is_once = _form(expression) == "at"
-    is_off = entry.get("State") == "DISABLED"
+    is_off = _is_off(entry)
     labels = {"group": group, **({imported.OFF_LABEL: imported.OFF} if is_off else {})}
     return Candidate(
         line=line,
@@ -112,6 +107,27 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
         end_at=None if is_once else _moment(entry.get("EndDate"), "EndDate"),
         notes=(*notes, *_further(entry, target, is_off=is_off)),
     )
+
+
+def _expression(entry: Mapping[str, Any], group: str, name: str) -> str:
+    expression = entry.get("ScheduleExpression")
+    if expression is None:
+        raise Invalid(
+            "ScheduleExpression",
+            "is a summary of list-schedules, without its ScheduleExpression; export it with "
+            f"`aws scheduler get-schedule --group-name {group} --name {name}`",
+        )
+    if not isinstance(expression, str) or not is_wrapped(expression.strip()):
+        what = f"has ScheduleExpression {str(expression)[:64]!r}, which is none of cron(…), rate(…) and at(…)"
+        raise Invalid("ScheduleExpression", what)
+    return expression
+
+
+def _is_off(entry: Mapping[str, Any]) -> bool:
+    state = entry.get("State", "ENABLED")
+    if state not in ("ENABLED", "DISABLED"):
+        raise Invalid("State", f"has State {str(state)[:64]!r}; it is ENABLED or DISABLED")
+    return bool(state == "DISABLED")
 
 
 def _form(expression: str) -> str:
