@@ -70,7 +70,8 @@ def read(event: Mapping[str, Any]) -> Event:
         return _with_json(event, _document(event, document))
     content = _content(event, document.max_bytes if document is not None and document.or_json else MAX_BODY_BYTES)
     if not content.strip():
-        return {**event, "body": None, "isBase64Encoded": False}
+        # Of what type nothing is does not matter; Powertools would fail over a type that it does not know.
+        return {**event, "body": None, "isBase64Encoded": False, "headers": _untyped(event)}
     _check_media_type(event, method, document)
     text = _text(content)
     if _REPLACED in text and not event.get("isBase64Encoded"):
@@ -80,9 +81,12 @@ def read(event: Mapping[str, Any]) -> Event:
 
 
 def _with_json(event: Mapping[str, Any], text: str) -> Event:
-    others = {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
     # Powertools knows no merge patch, and no documents; by now all of them are checked JSON.
-    return {**event, "body": text, "isBase64Encoded": False, "headers": {**others, "content-type": JSON}}
+    return {**event, "body": text, "isBase64Encoded": False, "headers": {**_untyped(event), "content-type": JSON}}
+
+
+def _untyped(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in event.get("headers", {}).items() if name.lower() != "content-type"}
 
 
 def _document(event: Mapping[str, Any], document: Document) -> str:

@@ -40,6 +40,19 @@ def deep(levels):
     return '{"payload":' + "[" * levels + "]" * levels + "}"
 
 
+NOTHING_SENT = [
+    "POST /v1/schedules",
+    "PUT /v1/schedules/new",
+    "PATCH /v1/schedules/nightly",
+    "POST /v1/schedules/absent/resume",
+    "POST /v1/schedules/nightly/shadow",
+    "POST /v1/bulk/resume",
+    "POST /v1/imports/crontab",
+    "PUT /v1/calendars/uk",
+    "POST /v1/preview",
+    "POST /v1/heartbeats/absent",
+]
+
 BODIES = [
     # JSON itself
     ("no body at all", "", "body"),
@@ -470,6 +483,16 @@ def test_a_body_of_more_than_64_kb_is_too_large(api):
 def test_a_body_that_is_not_the_base64_it_is_said_to_be_is_refused(api):
     event = event_of("POST", "/v1/schedules", b"{}") | {"body": "no base64!"}
     assert_problem(api.send(event), 400, "body")
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "text/html; charset=latin-1", "multipart/form-data", "nonsense"])
+@pytest.mark.parametrize("method_and_path", NOTHING_SENT)
+def test_of_what_type_an_empty_body_is_does_not_matter(api, method_and_path, content_type):
+    """`curl -X POST -H 'Content-Type: text/plain'` sends nothing, of a type."""
+    method, path = method_and_path.split()
+    plain, typed = (api.call(method, path, "", headers=headers) for headers in ({}, {"content-type": content_type}))
+    assert typed.status < 500
+    assert (typed.status, typed.fields) == (plain.status, plain.fields)
 
 
 def test_a_wrong_method_says_which_are_right(api):
