@@ -47,7 +47,6 @@ NOTHING_SENT = [
     "POST /v1/schedules/absent/resume",
     "POST /v1/schedules/nightly/shadow",
     "POST /v1/bulk/resume",
-    "POST /v1/imports/crontab",
     "PUT /v1/calendars/uk",
     "POST /v1/preview",
     "POST /v1/heartbeats/absent",
@@ -485,7 +484,9 @@ def test_a_body_that_is_not_the_base64_it_is_said_to_be_is_refused(api):
     assert_problem(api.send(event), 400, "body")
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "text/html; charset=latin-1", "multipart/form-data", "nonsense"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "text/html; charset=latin-1", "multipart/form-data", "nonsense"]
+)
 @pytest.mark.parametrize("method_and_path", NOTHING_SENT)
 def test_of_what_type_an_empty_body_is_does_not_matter(api, method_and_path, content_type):
     """`curl -X POST -H 'Content-Type: text/plain'` sends nothing, of a type."""
