@@ -8,9 +8,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
-from cronfleet.domain.calendar_change import rule_of
+from cronfleet.domain.calendar_change import check_fires, rule_of
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import to_text
+from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.lint import lint_form, look_over
 from cronfleet.domain.outlook import nominals_of
 from cronfleet.domain.trigger import Trigger
@@ -44,12 +44,19 @@ def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
     until = moment_of(body.until, "until")
     if until is not None and until <= after:
         raise Invalid("until", "must be later than after")
-    trigger = _bound(caller, trigger_of(body.trigger, after))
+    trigger = _bound(caller, trigger_of(body.trigger, after), after)
     found = nominals_of(trigger, after, until, body.limit)
     fires = [to_text(nominal_at) for nominal_at in found]
     return Response(200, JSON, {"fires": fires, **lint_form(look_over(trigger, after))})
 
 
-def _bound(caller: Caller, trigger: Trigger) -> Trigger:
+def _bound(caller: Caller, trigger: Trigger, after: Instant) -> Trigger:
     """`trigger` with what its calendar holds; only one that has a calendar needs the store."""
-    return trigger if rule_of(trigger) is None else _calendars().bound(caller, trigger)
+    if rule_of(trigger) is None:
+        return trigger
+    bound = _calendars().bound(caller, trigger)
+    try:
+        check_fires(bound, after)
+    except Invalid as error:
+        raise error.under("trigger") from error
+    return bound

@@ -160,13 +160,22 @@ def test_a_schedule_fires_as_its_calendar_says(api: Api, trigger: dict[str, Any]
         (cron("0 9 * * *", "exclude", versoin=3), "trigger.calendar.versoin"),
         ({**cron("0 9 * * *", "exclude"), "calendar": {"name": "fr", "mode": "exclude"}}, "trigger.calendar.name"),
         ({"every": "1h", "calendar": {"name": "uk", "mode": "exclude"}}, "trigger.calendar"),
-        (cron("0 9 * * 0", "business_days"), "trigger"),
+        (cron("0 9 * * 0", "business_days"), "trigger.calendar"),
     ],
 )
 def test_what_is_wrong_with_the_use_of_a_calendar_is_named(api: Api, trigger: Any, field: str) -> None:
     api.call("PUT", "/v1/calendars/uk", UK)
     answer = api.register(trigger=trigger)
     assert (answer.status, answer.fields) == (400, [field]), answer.text
+
+
+def test_a_calendar_that_leaves_no_day_is_refused_alike_where_a_trigger_is_tried_and_where_it_is_kept(api: Api) -> None:
+    api.call("PUT", "/v1/calendars/uk", UK)
+    trigger = cron("0 9 * * 0", "business_days")
+    kept = api.register(trigger=trigger)
+    assert kept.fields == ["trigger.calendar"]
+    assert "leaves no day on which it can fire" in kept.json["errors"][0]["reason"]
+    assert api.call("POST", "/v1/preview", {"trigger": trigger}).json["errors"] == kept.json["errors"]
 
 
 def test_explain_names_the_calendar_the_date_its_label_and_where_it_went(api: Api) -> None:

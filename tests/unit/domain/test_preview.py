@@ -242,3 +242,12 @@ def test_a_calendar_is_given_with_the_line_since_no_store_is_asked() -> None:
 )
 def test_what_is_wrong_with_a_calendar_is_named(line: dict[str, object], says: str) -> None:
     assert str(_ask(line)["error"]).startswith(says)
+
+
+def test_what_its_calendar_leaves_no_day_is_refused_as_when_it_is_registered() -> None:
+    sundays = {"cron": "0 9 * * 0", "tz": "UTC", "after": "2026-11-29T00:00:00Z"}
+    refused = _ask({**sundays, "calendar": {"mode": "business_days", "holidays": []}})
+    assert "leaves no day on which it can fire" in refused["error"]
+    assert _ask({**sundays, "count": 1, "calendar": {"mode": "roll_forward", "holidays": []}}) == {
+        "fires": ["2026-11-30T09:00:00Z"]
+    }

@@ -104,11 +104,13 @@ def _trigger(request: dict[str, object], after: Instant, timezone: str | None) -
     fields: dict[str, object] = {key: request[key] for key in _TRIGGER if key in request}
     if "calendar" not in request:
         return parse_trigger(fields, after, timezone)
-    from cronfleet.domain.calendar_change import bound_to  # noqa: PLC0415 - lines without a calendar pay nothing for it
+    from cronfleet.domain.calendar_change import bound_to, check_fires  # noqa: PLC0415 - lines without a calendar pay nothing for it
     from cronfleet.domain.calendar_form import inline  # noqa: PLC0415 - as above
 
     use, calendar = inline(request["calendar"])
-    return bound_to(parse_trigger({**fields, "calendar": use}, after, timezone), calendar)
+    trigger = bound_to(parse_trigger({**fields, "calendar": use}, after, timezone), calendar)
+    check_fires(trigger, after)
+    return trigger
 
 
 def _lint(trigger: Trigger, after: Instant) -> dict[str, object]:

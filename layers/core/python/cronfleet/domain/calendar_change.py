@@ -6,7 +6,8 @@ from typing import Final
 from cronfleet.domain import zones
 from cronfleet.domain.calendar import RUNS_OUT_DAYS, Calendar, CalendarRule, Missing, day_text
 from cronfleet.domain.calendared import CalendaredCron, search_of
-from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import DAY, SECOND, Instant, floor_second, to_text
 from cronfleet.domain.trigger import CronTrigger, Trigger
 from cronfleet.domain.zones import DAY_SECONDS
 
@@ -38,6 +39,17 @@ def bound_to(trigger: Trigger, content: Calendar | Missing | None) -> Trigger:
     if not isinstance(trigger, CronTrigger) or trigger.calendar is None:
         return trigger
     return replace(trigger, calendar=replace(trigger.calendar, days=content))
+
+
+def check_fires(trigger: Trigger, now: Instant) -> None:
+    """Refuses a trigger whose calendar leaves it no time after `now`; one without a calendar was judged when read."""
+    rule = rule_of(trigger)
+    if rule is not None and trigger.next_after(now) is None:
+        raise Invalid(
+            "calendar",
+            f"leaves no day on which it can fire after {to_text(floor_second(now))}: with {rule.mode.value} of "
+            f"{rule.name!r} it would never fire",
+        )
 
 
 def under(trigger: CronTrigger, calendar: Calendar) -> CronTrigger:

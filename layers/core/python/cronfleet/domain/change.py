@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
+from cronfleet.domain.calendar_change import check_fires
 from cronfleet.domain.catch_up import wanted
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt, soonest
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
@@ -142,6 +143,10 @@ def _required_fire(timer: Timer, now: Instant) -> Fire:
         return fire
     if timer.trigger.next_after(now) is not None:
         raise Invalid("end_at", f"the trigger names no time between {_window_start(timer, now)} and this end")
+    try:
+        check_fires(timer.trigger, now)
+    except Invalid as error:
+        raise error.under("trigger") from error
     field = "trigger.at" if isinstance(timer.trigger, OneShotTrigger) else "trigger"
     raise Invalid(field, f"names no time after {to_text(floor_second(now))}: the schedule would never fire")
 
