@@ -239,3 +239,16 @@ def test_a_new_version_comes_to_its_followers_on_every_store(engine: Engine, mon
     calendars.delete(caller, "uk")
     with pytest.raises(Invalid, match="no calendar 'uk'"):
         register("late")
+
+
+def test_timers_that_are_read_together_come_with_their_calendars_too(store: Any) -> None:
+    """A job after new zone data reads them so, and asks each what it names."""
+    put(store)
+    store.commit([CreateTimer(using("sound")), CreateTimer(using("orphan", version=7)), CreateTimer(waiting("plain"))])
+    found = store.get_timers([(TENANT, name) for name in ("sound", "orphan", "plain")])
+    sound, orphan = (trigger_of(found[TENANT, name]).calendar for name in ("sound", "orphan"))
+    assert sound is not None
+    assert sound.content == calendar()
+    assert orphan is not None
+    assert isinstance(orphan.days, Missing)
+    assert found[TENANT, "plain"] == waiting("plain")

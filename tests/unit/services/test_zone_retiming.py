@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cronfleet.domain import zones
+from cronfleet.domain.calendar import CalendarRule, Mode
+from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.retiming import Cause, Retiming
@@ -15,13 +18,14 @@ from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.schedule import Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
-from cronfleet.domain.trigger import OneShotTrigger, parse_trigger
+from cronfleet.domain.trigger import CronTrigger, OneShotTrigger, parse_trigger
 from cronfleet.domain.zone_release import SETTLES_AFTER, ZoneRelease
 from cronfleet.domain.zones import ZoneSource
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.services import retiming as retimings
 from cronfleet.services.access import Caller
+from cronfleet.services.calendars import Calendars
 from cronfleet.services.ledger import Ledger
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.schedules import Schedules
@@ -402,3 +406,27 @@ def test_a_time_that_only_the_new_data_names_is_explained_by_that_and_what_ran_b
     assert now_named["detail"]["release"] == "2026f"
     assert ran["code"] == "ran"
     assert (ahead["code"], ahead["is_named"]) == ("not_due", True)
+
+
+def test_calendars_and_a_zone_that_has_left_the_package_stop_no_job(tmp_path: Path) -> None:
+    """Both are met by the reading of whole pages, before any schedule is looked at by itself."""
+    gone = "Test/Gone"
+    old = release(tmp_path, "2026e", {PLACE: [(0, 5 * 3600)], gone: [(0, 0)]})
+    new = release(tmp_path, "2026f", {PLACE: [(0, 5 * 3600), (CHANGE, 6 * 3600)]})
+    world = started(old)
+    with zones.working_with(old):
+        calendars = Calendars(store=world.store, clock=world.clock, ids=world.ids)
+        calendars.put(CALLER, "uk", lambda _: parse_content({"holidays": ["2026-12-02"]}))
+        service = schedules(world)
+        working = CronTrigger("30 2 * * *", PLACE, calendar=CalendarRule("uk", 0, Mode.EXCLUDE))
+        service.create(CALLER, "working", lambda *_: Spec(working, HandlerTarget("billing.nightly")))
+        lost = parse_trigger({"cron": "30 2 * * *", "timezone": gone}, NOW)
+        service.create(CALLER, "lost", lambda *_: Spec(lost, HandlerTarget("billing.nightly")))
+    upgraded(world, new)
+    with zones.working_with(new):
+        sweep(world)
+    job = job_of(world, "2026f")
+    assert (job.seen, job.changed, job.failed) == (10, 6, 1)
+    assert timers(world)["working"].nominal_at == NEW_FIRE + DAY
+    (alarm,) = [said for name, said in world.notes.alarms if name == "retiming_failed"]
+    assert alarm["schedule_id"] == "lost"

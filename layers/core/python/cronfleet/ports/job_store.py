@@ -449,7 +449,7 @@ class RetimingStore(Protocol):
         ...
 
     def get_timers(self, keys: Sequence[ScheduleKey]) -> Mapping[ScheduleKey, Timer | Unreadable]:
-        """Timers by batch reads, eventually consistent; absent ones are left out."""
+        """Timers by batch reads, eventually consistent, with their calendars; absent ones are left out."""
         ...
 
 

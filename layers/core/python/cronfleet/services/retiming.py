@@ -174,7 +174,7 @@ class Retimings:
                 tally.seen += 1
                 self._failed(job, key, ValueError(timer.why), tally)
                 continue
-            if not self._concerns(job, timer):
+            if not self._may_concern(job, timer):
                 tally.seen += 1
                 tally.changed += timer.change_id == job.job_id
                 continue
@@ -211,6 +211,16 @@ class Retimings:
         self._telemetry.event("retiming_page" if job.is_open else "retiming_finished", **said)
 
     # --- one schedule ------------------------------------------------------------------------------------------
+
+    def _may_concern(self, job: Retiming, timer: Timer) -> bool:
+        """Whether to look at it; also where that cannot be told, such as one whose zone has left the package.
+
+        Looking fails then as well, and it is counted and alarmed as one that failed: the page goes on.
+        """
+        try:
+            return self._concerns(job, timer)
+        except (CronfleetError, ValueError, ArithmeticError):
+            return True
 
     def _concerns(self, job: Retiming, timer: Timer) -> bool:
         if timer.status is Status.CANCELLED or timer.change_id == job.job_id:

@@ -20,6 +20,7 @@ from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports import cursors
+from cronfleet.ports.bound import Kept, bound_timer
 from cronfleet.ports.job_store import Damaged, Page, ScheduleKey
 
 _SAME_REV: Final = Expression("#rev = :rev")
@@ -27,6 +28,8 @@ _SAME_REV: Final = Expression("#rev = :rev")
 
 class DynamoRetimings:
     """Jobs that look at schedules again, the zone release in force, and the way through all schedules."""
+
+    _kept: Kept
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -85,14 +88,13 @@ class DynamoRetimings:
     def get_timers(self, wanted: Sequence[ScheduleKey]) -> Mapping[ScheduleKey, Timer | Unreadable]:
         places = [(keys.schedule(*key), keys.TIMER) for key in wanted]
         items = self._database.batch_get(schema.SCHEDULES, places)
-        return {keys.parse_schedule(item["pk"]["S"]): _timer_or_not(item) for item in items}
+        return {keys.parse_schedule(item["pk"]["S"]): self._timer_or_not(item) for item in items}
 
-
-def _timer_or_not(item: Item) -> Timer | Unreadable:
-    try:
-        return timer_of(item)
-    except Damaged as error:
-        return Unreadable(item["pk"]["S"], item["sk"]["S"], due_at=0, why=str(error))
+    def _timer_or_not(self, item: Item) -> Timer | Unreadable:
+        try:
+            return bound_timer(timer_of(item), self._kept.find)
+        except Damaged as error:
+            return Unreadable(error.partition, error.sort, due_at=0, why=str(error))
 
 
 def _key_of(item: Item) -> ScheduleKey:

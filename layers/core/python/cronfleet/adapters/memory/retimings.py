@@ -1,7 +1,9 @@
 """`RetimingStore` in memory."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from cronfleet.adapters.memory.calendars import find
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import timer_key
 from cronfleet.domain.claim import Unreadable
@@ -9,6 +11,7 @@ from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports import cursors
+from cronfleet.ports.bound import bound_timer
 from cronfleet.ports.job_store import Page, ScheduleKey
 
 
@@ -51,5 +54,5 @@ class MemoryRetimings:
         for key in keys:
             item = self.state.damaged.get(timer_key(*key)) or self.state.timers.get(key)
             if item is not None:
-                found[key] = item
+                found[key] = bound_timer(item, partial(find, self.state)) if isinstance(item, Timer) else item
         return found
