@@ -215,13 +215,24 @@ def as_here(text: str) -> tuple[str, tuple[str, ...]]:
     fields = ["*" if field == "?" else field for field in re.split("[ \t]+", text)]
     if len(fields) != 5:
         return text, ()
-    for here, other, low_high in ((2, 4, "1-31"), (4, 2, "0-6")):
-        if re.fullmatch(r"\*/([2-9]|\d\d+)", fields[here]) and not fields[other].startswith("*"):
-            fields[here] = low_high + fields[here][1:]
+    days = {2: _day_field(fields[2], "1-31"), 4: _day_field(fields[4], "0-6")}
+    is_either = not any(text.startswith("*") for text in days.values())
+    for position, text_here in days.items():
+        if is_either or text_here == "*":
+            fields[position] = text_here
     same = " ".join(fields)
     if same == re.sub("[ \t]+", " ", text).replace("?", "*"):
         return text, ()
-    return same, (f"`{text}` is written `{same}`: there a day field with a step is restricted, and either day matches",)
+    why = "there a day field is restricted unless it holds a star without a step, and of two such either day matches"
+    return same, (f"`{text}` is written `{same}`: {why}",)
+
+
+def _day_field(text: str, low_high: str) -> str:
+    """A day field that begins with a star if it names every day, as any list does that holds a star without a step."""
+    items = text.split(",")
+    if any(re.fullmatch(r"[*?](/0*1)?", item) for item in items):
+        return text if text.startswith("*") else "*"
+    return ",".join(re.sub(r"^[*?](?=/([2-9]|\d\d+)$)", low_high, item) for item in items)
 
 
 # --- how -------------------------------------------------------------------------------------------------------
