@@ -323,7 +323,13 @@ def test_a_job_keeps_its_id_when_its_time_or_its_place_changes_and_a_second_of_t
     assert before[0].startswith("x-")
 
 
-@given(st.text(alphabet=st.sampled_from("0*/5 \t\n\r#@%\\=\"'{}-a.A"), max_size=200))
+_CHARACTERS = st.text(alphabet=st.sampled_from("0*/5 \t\n\r#@%\\=\"'{}-a.A\x0b\x85\xa0\u2028"), max_size=200)
+_LINES = st.lists(
+    st.sampled_from(["@every", "@daily", "TZ=UTC", "0 1 * * *", "root", "-s", " ", "\n", "\xa0", "%"])
+).map("".join)
+
+
+@given(_CHARACTERS | _LINES)
 def test_every_line_of_any_text_is_accounted_for(text):
     sheet = read(text, Options())
     assert accounted(sheet) == sheet.counts["lines"]
@@ -357,3 +363,9 @@ def test_what_crontab_itself_writes_above_a_file_describes_no_job():
     )
     assert one(f"{text}0 1 * * * /x").description == ""
     assert one(f"{text}# Installed on demand (Cron)\n0 1 * * * /x").description == "Installed on demand (Cron)"
+
+
+@pytest.mark.parametrize("form", [Form.USER, Form.SYSTEM])
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2028", "\x85"])
+def test_every_nothing_but_what_looks_like_a_blank_is_refused(blank, form):
+    assert "is no duration" in read(f"@every {blank}", Options(form=form)).refusals[0].reason

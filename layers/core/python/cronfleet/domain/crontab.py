@@ -302,7 +302,7 @@ def _user(rest: str, state: _State, times: str) -> tuple[str | None, str]:
 
 def _trigger(times: str, zone: str) -> Mapping[str, object]:
     if times.lower().startswith("@every "):
-        return {"every": imported.every_of(times.split()[1]), "anchor": imported.NATURAL_ANCHOR}
+        return {"every": imported.every_of(times.partition(" ")[2]), "anchor": imported.NATURAL_ANCHOR}
     if times.lower() == "@every_second":
         return {"every": "1s", "anchor": imported.NATURAL_ANCHOR}
     return {"cron": "* * * * *" if times.lower() == "@every_minute" else times, "timezone": zone}
