@@ -15,6 +15,7 @@ from cronfleet.domain.form import Form, explanation_form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, from_compact, to_compact
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code
+from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports import cursors
@@ -47,7 +48,9 @@ class Ledger:
         dossier = self._dossier(caller, schedule_id)
         span = dossier.span_at(at)
         named_by = None if span is None else dossier.named_by(span)
-        rows = [] if at % SECOND else dossier.rows(span, [at] if _names(named_by, at) else [], at, at)
+        rows = (
+            [] if at % SECOND else _of(at, named_by, dossier.rows(span, [at] if _names(named_by, at) else [], at, at))
+        )
         explanation = dossier.explain(at, rows)
         last_at = explanation.until_nominal_at
         if last_at is not None and explanation.run is not None:
@@ -163,6 +166,22 @@ class _Reading:
 
     def _pass(self, instant: Instant) -> None:
         self.at = max(self.at, ceil_second(instant + 1))
+
+
+def _of(at: Instant, named_by: Timer | None, rows: list[Run]) -> list[Run]:
+    """Of `rows` those that say what became of `at`.
+
+    Between its ends a range passes over times that nothing named: a day that the calendar took away has the
+    calendar for its reason, whatever else happened that week.
+    """
+    return [row for row in rows if at in (row.key.nominal_at, row.last_nominal_at) or _may_name(named_by, at)]
+
+
+def _may_name(timer: Timer | None, at: Instant) -> bool:
+    try:
+        return timer is None or naming.names(timer.trigger, at)
+    except UNCOMPUTABLE:
+        return True
 
 
 def _names(timer: Timer | None, at: Instant) -> bool:
