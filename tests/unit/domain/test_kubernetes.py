@@ -3,9 +3,11 @@
 import copy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cronfleet.domain import imported
-from cronfleet.domain.kubernetes import Options, as_here, read
+from cronfleet.domain.kubernetes import _KNOWN, Options, as_here, read
 
 REPORT = {
     "apiVersion": "batch/v1",
@@ -202,3 +204,26 @@ def test_a_format_of_go_in_an_argument_is_no_template():
 
 def test_unknown_fields_are_named():
     assert any("spec.shedule is not known" in note for note in one(manifest(shedule="0 1 * * *")).notes)
+
+
+_VALUES = st.none() | st.booleans() | st.integers(-1, 10**12) | st.floats(allow_nan=False) | st.text(max_size=8)
+_ANYTHING = st.recursive(_VALUES, lambda one: st.lists(one, max_size=2) | st.dictionaries(st.text(max_size=4), one))
+
+
+@given(
+    path=st.sampled_from(
+        ["kind", "apiVersion", "items", "metadata", "metadata.name", "metadata.namespace", "metadata.labels", "spec"]
+        + [f"spec.{name}" for name in (*sorted(_KNOWN), "jobTemplate.spec", "jobTemplate.spec.backoffLimit")]
+    ),
+    value=_ANYTHING,
+)
+def test_whatever_stands_in_a_field_costs_no_more_than_its_resource(path, value):
+    """A list as `kind` once cost the whole file."""
+    made = copy.deepcopy(REPORT)
+    *above, name = path.split(".")
+    place = made
+    for part in above:
+        place = place.setdefault(part, {})
+    place[name] = value
+    sheet = read([made, REPORT], [], Options())
+    assert any(candidate.trigger == one(REPORT).trigger for candidate in sheet.candidates)

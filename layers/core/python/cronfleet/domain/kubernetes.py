@@ -79,11 +79,16 @@ def _resources(document: object) -> Iterator[object]:
     if isinstance(document, list):
         for entry in document:
             yield from _resources(entry)
-    elif isinstance(document, dict) and document.get("kind") in _LISTS and isinstance(document.get("items"), list):
+    elif isinstance(document, dict) and _is_list(document):
         for entry in document["items"]:
             yield from _resources(entry)
     else:
         yield document
+
+
+def _is_list(document: Mapping[str, Any]) -> bool:
+    kind = document.get("kind")
+    return isinstance(kind, str) and kind in _LISTS and isinstance(document.get("items"), list)
 
 
 def _notes(candidates: Sequence[Candidate], options: Options) -> Iterator[str]:
@@ -100,6 +105,8 @@ def _is_other(resource: object) -> bool:
     kind, version = resource.get("kind"), str(resource.get("apiVersion", ""))
     if kind is None:
         raise Invalid("kind", "has no kind; a resource has apiVersion and kind")
+    if not isinstance(kind, str):
+        raise Invalid("kind", "has a kind that is no text; a resource has apiVersion and kind")
     if kind == "Template" and isinstance(resource.get("objects"), list):
         raise Invalid("kind", "is a template of OpenShift; import what `oc process` makes of it")
     if kind == "CronJob" and not version:
