@@ -89,6 +89,7 @@ def test_two_spellings_of_one_schedule_expand_alike(text: str, same_as: str) -> 
         ("0 0 * * feb", "fourth field"),
         ("0 0 * MON *", "fifth field"),
         ("0 0 * * MON#L", "`MONL`"),
+        ("0 0 5#2 * *", "`MON#2`, is the fifth field"),
         ("0 0 * * 1#-1", "`1L`"),
         ("0 0 * * weekday", "`MON-FRI`"),
         ("0 0 * * MON FRI", "did you mean `0 0 * * MON,FRI`?"),

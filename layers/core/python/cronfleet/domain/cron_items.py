@@ -137,6 +137,8 @@ def _refuse_shape(item: Item) -> NoReturn:
         item.refuse("has more than one `-`; a range has two ends")
     if re.search(r"[A-Za-z~]", text):
         item.refuse("is not known here", cron_hints.word(text, item.kind.name))
+    if re.fullmatch(r"\d+#\d+", text):
+        item.refuse("is not known here", "a day of the week with its number, as in `MON#2`, is the fifth field")
     item.refuse("is not a number, a range `a-b`, a step `*/n` or `*`")
 
 
