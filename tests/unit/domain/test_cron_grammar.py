@@ -96,6 +96,7 @@ def test_two_spellings_of_one_schedule_expand_alike(text: str, same_as: str) -> 
         ("0 9pm * * *", "`21`"),
         ("0~30 * * * *", "jitter_seconds"),
         ('"0 2 * * *"', "did you mean `0 2 * * *`?"),
+        ("'" * 120 + "0 2 * * *" + "'" * 120, "minute"),
         ("TZ = UTC 0 2 * * *", "`timezone`"),
         ("0 2 * *", "ends after `*` (character 7)"),
         ("0 2 * * * # nightly", "`#` (character 11)"),

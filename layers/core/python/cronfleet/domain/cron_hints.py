@@ -63,8 +63,9 @@ def not_a_cron(text: str) -> str | None:
     comment = re.search(r"^#| #(?!\d+$)", text)
     if comment:
         return f"`#` (character {comment.end()}): {COMMENT}"
-    if text[:1] in "\"'`" and text[-1:] == text[:1] and is_accepted(text[1:-1]):
-        return f"`{text[0]}` (character 1) is not part of an expression; did you mean `{text[1:-1]}`?"
+    quoted = re.fullmatch(r"([\"'`])([^\"'`]+)\1", text)
+    if quoted and is_accepted(quoted[2]):
+        return f"`{text[0]}` (character 1) is not part of an expression; did you mean `{quoted[2]}`?"
     aws = re.match(r"(cron|rate|at)\s*\(", text, re.IGNORECASE)
     if aws:
         return f'`{aws[1].lower()}(…)` is the dialect of AWS EventBridge: leave `dialect` out, or make it "aws"'
