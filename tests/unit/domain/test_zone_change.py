@@ -341,3 +341,40 @@ def test_a_claim_of_missed_fires_alone_keeps_the_stamp_of_what_is_waited_for(
         claim = claim_schedule(timer, at("2026-12-01 11:00"))
     assert claim.caught_up
     assert claim.zone_data == ZoneStamp("2026e", 5 * 3600)
+
+
+def waiting_for_its_turn(source: ZoneSource) -> Timer:
+    """The night's fire was missed, and has found no room in the tick that noticed it a quarter of an hour later."""
+    timer = new(source, NIGHTLY, at("2026-12-01 10:00"))
+    with zones.working_with(source):
+        claim = claim_schedule(timer, OLD_FIRE + 15 * MINUTE, room=0)
+        following = claim.following
+        assert following is not None
+        nominal_at, due_at = following.nominal_at, claim.wakes_at
+        return replace(timer, nominal_at=nominal_at, due_at=due_at, backlog=claim.backlog, zone_data=claim.zone_data)
+
+
+def test_what_was_missed_and_has_not_come_by_the_new_data_is_waited_for_and_not_early(
+    old: ZoneSource, back: ZoneSource
+) -> None:
+    timer, now = waiting_for_its_turn(old), OLD_FIRE + 20 * MINUTE
+    made = look(back, timer, now)
+    assert made is not None
+    assert (made.timer.nominal_at, made.timer.due_at, made.timer.backlog) == (LATER, LATER, None)
+    (row,) = made.rows
+    assert (row.key.nominal_at, row.status) == (OLD_FIRE, RunStatus.SKIPPED)
+    assert fire_of(back, made.timer, now) is None
+    assert fire_of(back, made.timer, LATER) == Fire(LATER, LATER)
+    with zones.working_with(back):
+        following = claim_schedule(made.timer, LATER).following
+    assert following == Fire(LATER + DAY, LATER + DAY)
+
+
+def test_a_missed_fire_that_moves_lies_in_what_it_says_was_missed(old: ZoneSource, ahead: ZoneSource) -> None:
+    made = look(ahead, waiting_for_its_turn(old), OLD_FIRE + 20 * MINUTE)
+    assert made is not None
+    assert made.timer.backlog is not None
+    (stretch,) = made.timer.backlog.stretches
+    assert (stretch.first_at, stretch.last_at) == (EARLIER, EARLIER)
+    assert (stretch.late.from_at, stretch.late.until_at) == (EARLIER, EARLIER)
+    assert stretch.late.noticed_at == OLD_FIRE + 15 * MINUTE

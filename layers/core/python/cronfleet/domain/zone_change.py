@@ -20,7 +20,7 @@ from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Status, Timer
-from cronfleet.domain.trigger import OneShotTrigger, Trigger, retold
+from cronfleet.domain.trigger import OneShotTrigger, Trigger, latest_fires, retold
 from cronfleet.domain.zone_check import names_otherwise
 from cronfleet.domain.zone_stamp import moving_zone, stamp
 
@@ -53,7 +53,8 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     if at == timer.nominal_at:
         return Moved(_stays(timer, now, change_id), (), _reason(timer, timer))
     is_late = at is not None and at <= now and _is_in_time(timer, now)
-    owed = _carried_over(timer, after.trigger)
+    owed = _carried_over(timer, after.trigger, now)
+    at = _earliest(at, _put_off(timer, after.trigger, now))
     after = new_epoch(after, now)
     if at is not None and is_late:
         owed.append(Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute))
@@ -110,7 +111,11 @@ def _pending(timer: Timer, trigger: Trigger, last_at: Instant | None, now: Insta
     if local is not None and naming.is_fixed_time(trigger):
         return local
     real = trigger.next_after(max(now, last_at))
-    return min((at for at in (local, real) if at is not None), default=None)
+    return _earliest(local, real)
+
+
+def _earliest(*instants: Instant | None) -> Instant | None:
+    return min((at for at in instants if at is not None), default=None)
 
 
 def _same_local_time(timer: Timer, trigger: Trigger) -> Instant | None:
@@ -136,14 +141,39 @@ def _owing(after: Timer, owed: list[Stretch], turn_at: Instant) -> Timer:
     return replace(after, backlog=Backlog(tuple(owed), turn_at), caught_up_from=min(one.first_at for one in owed))
 
 
-def _carried_over(timer: Timer, trigger: Trigger) -> list[Stretch]:
-    """What was still to be caught up, where the new data has it."""
+def _carried_over(timer: Timer, trigger: Trigger, now: Instant) -> list[Stretch]:
+    """What was still to be caught up, where the new data has it, up to `now`: what is later is not missed any more."""
     moved_ones = []
+    for stretch, first_at, end_at in _moved_stretches(timer, trigger):
+        last_at = end_at if end_at <= now else max(latest_fires(trigger, first_at - 1, now, 1), default=first_at - 1)
+        if first_at <= last_at:
+            late = _moved_late(stretch, first_at, last_at)
+            moved_ones.append(replace(stretch, first_at=first_at, last_at=last_at, late=late))
+    return moved_ones
+
+
+def _put_off(timer: Timer, trigger: Trigger, now: Instant) -> Instant | None:
+    """The first of what was to be caught up that the new data has after `now`: it is waited for like any other."""
+    for _, first_at, last_at in _moved_stretches(timer, trigger):
+        if last_at > now:
+            return trigger.next_after(max(now, first_at - 1))
+    return None
+
+
+def _moved_stretches(timer: Timer, trigger: Trigger) -> Iterator[tuple[Stretch, Instant, Instant]]:
+    """Each stretch, and its first and last nominal where the new data has them."""
     for stretch in stretches_of(timer.backlog):
         first_at, last_at = (_moved_nominal(timer, trigger, at) for at in (stretch.first_at, stretch.last_at))
         if first_at is not None and last_at is not None and first_at <= last_at:
-            moved_ones.append(replace(stretch, first_at=first_at, last_at=last_at))
-    return moved_ones
+            yield stretch, first_at, last_at
+
+
+def _moved_late(stretch: Stretch, first_at: Instant, last_at: Instant) -> Late:
+    """Why it is late, its ends where they moved with the stretch; what was dropped already stays where it was."""
+    late = stretch.late
+    from_at = first_at if late.from_at == stretch.first_at else min(late.from_at, first_at)
+    until_at = last_at if late.until_at == stretch.last_at else max(late.until_at, last_at)
+    return replace(late, from_at=from_at, until_at=until_at)
 
 
 def _moved_nominal(timer: Timer, trigger: Trigger, at: Instant) -> Instant | None:
