@@ -10,6 +10,7 @@ from cronfleet.domain.errors import Invalid
 from .reading import check_value, parse
 
 MAX_ENTRIES: Final = 5_000
+_NAME: Final = re.compile(r'"Name"\s*:\s*("(?:[^"\\]|\\.)*")')
 _BLANKS: Final = re.compile(r"[\s,]*")
 
 
@@ -52,13 +53,27 @@ def _end_of_blanks(text: str, at: int) -> int:
 
 def _lines(text: str, entries: list[object]) -> list[int]:
     """Where each entry's name stands, from the one before on; where it is written otherwise, the line before."""
+    names = _names(text)
     lines: list[int] = []
     at, line = 0, 1
     for entry in entries:
         name = entry.get("Name") if isinstance(entry, dict) else None
-        match = re.compile(rf'"Name"\s*:\s*{re.escape(json.dumps(name))}').search(text, at)
-        if match is not None:
-            line += text.count("\n", at, match.start())
-            at = match.start() + 1
+        found = next((index for index in range(at, len(names)) if names[index][0] == name), None)
+        if found is not None:
+            at, line = found + 1, names[found][1]
         lines.append(line)
     return lines
+
+
+def _names(text: str) -> list[tuple[object, int]]:
+    """Every value of a `Name` in `text`, however it is escaped, and its line."""
+    found: list[tuple[object, int]] = []
+    at, line = 0, 1
+    for match in _NAME.finditer(text):
+        line += text.count("\n", at, match.start())
+        at = match.start()
+        try:
+            found.append((json.loads(match[1]), line))
+        except ValueError:
+            continue
+    return found

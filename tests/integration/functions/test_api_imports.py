@@ -463,3 +463,13 @@ def test_a_refusal_that_is_not_of_the_trigger_names_its_field(memory):
     long = "0 1 * * * x\n".replace("x", "x" * 16_000)
     environment = "".join(f"V{n}={'y' * 16_000}\n" for n in range(2))
     assert imported(memory, "crontab", environment + long)["refused"][0]["reason"].startswith("payload has ")
+
+
+def test_the_line_of_an_entry_is_found_however_its_name_is_written(memory):
+    first, second = ({**EXPORTED, "Name": name} for name in ("caf\u00e9", "tea"))
+    text = json.dumps([first, second], indent=1, ensure_ascii=False)
+    escaped = json.dumps([first, second], indent=1)
+    lines = [one["line"] for one in imported(memory, "eventbridge", text, "application/json")["schedules"]]
+    assert lines == [3, text[: text.index("tea")].count("\n") + 1]
+    answer = imported(memory, "eventbridge", escaped, "application/json")
+    assert [one["line"] for one in answer["schedules"]] == lines
