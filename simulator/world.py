@@ -14,7 +14,7 @@ from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
-from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings

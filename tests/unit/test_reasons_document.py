@@ -4,7 +4,7 @@ import inspect
 import re
 from pathlib import Path
 
-from cronfleet.domain.explanation import DETAILS
+from cronfleet.domain.explanation import DETAILS, RUN_DETAILS
 from cronfleet.domain.reason import Code
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "reasons.md"
@@ -21,7 +21,18 @@ def expected() -> list[list[str]]:
 def _details(code: Code) -> str:
     if code not in DETAILS:
         return "explains no time"
-    return ", ".join(f"`{name}`" for name in DETAILS[code].split()) or "none"
+    told = DETAILS[code].removeprefix(RUN_DETAILS)
+    of_run = ["those of a run"] if told != DETAILS[code] else []
+    return ", ".join([*of_run, *_names(told)]) or "none"
+
+
+def _names(told: str) -> list[str]:
+    return [f"`{name}`" for name in told.split()]
+
+
+def test_the_details_of_a_run_are_named_once() -> None:
+    text = " ".join(DOCUMENT.read_text(encoding="utf-8").split())
+    assert f"*Those of a run* are {', '.join(_names(RUN_DETAILS))}." in text
 
 
 def test_the_table_of_reasons_says_what_the_code_does() -> None:

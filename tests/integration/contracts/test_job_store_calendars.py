@@ -27,7 +27,7 @@ from cronfleet.ports.job_store import (
     UpdateTimer,
 )
 from cronfleet.services.access import Caller
-from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.schedules import Schedules

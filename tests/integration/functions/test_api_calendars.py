@@ -8,7 +8,7 @@ from cronfleet import bootstrap
 from cronfleet.domain.audit import SCHEDULER_ACTOR
 from cronfleet.domain.instant import MINUTE
 from cronfleet.domain.retiming import Cause
-from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.retiming import Retimings
 from tests.support.api import Api, api_on_memory
 from tests.support.world import Notes

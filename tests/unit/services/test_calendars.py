@@ -17,7 +17,7 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.bound import Kept
 from cronfleet.ports.job_store import InsertCalendar, NoAnswer
 from cronfleet.services.access import Caller
-from cronfleet.services.calendar_retiming import CalendarStep
+from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.schedules import Schedules

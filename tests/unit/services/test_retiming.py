@@ -51,6 +51,11 @@ def service(world: World, step: Labelled, store: object = None) -> Retimings:
     )
 
 
+def begin(world: World) -> None:
+    """What the write of a calendar's second version brings with it."""
+    world.store.commit([InsertRetiming(for_calendar(TENANT, "holidays", 2, world.clock.now()))])
+
+
 def advance(world: World, step: Labelled) -> retimings.RetimingReport:
     return service(world, step).advance(world.clock.now() + MINUTE)
 
@@ -64,8 +69,7 @@ def only_finished(world: World) -> Retiming:
 def test_a_calendars_job_changes_each_schedule_of_its_tenant_that_follows_it_and_no_other() -> None:
     world = world_with(*(f"s{number:03}" for number in range(250)), "other")
     world.add(timer(every(60), NOON + MINUTE, tenant="rival"))
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     step = Labelled()
     report = advance(world, step)
     assert (report.jobs, report.finished, report.tally.changed) == (1, 1, 250)
@@ -82,7 +86,7 @@ def test_time_that_is_up_leaves_the_rest_to_the_next_sweep(monkeypatch: pytest.M
     monkeypatch.setattr(retimings, "SCHEDULES_PER_PAGE", 2)
     world = world_with(*(f"s{number}" for number in range(7)))
     step = Labelled(trouble=lambda _: world.clock.advance(SECOND))
-    service(world, step).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     sweeps = 0
     while world.store.open_retimings(1):
         service(world, step).advance(world.clock.now() + 2 * SECOND)
@@ -100,7 +104,7 @@ def test_one_bad_schedule_is_counted_and_alarmed_and_the_others_go_on() -> None:
 
     world = world_with("a", "bad", "c", "damaged")
     world.store.damage(world.timer("damaged"), "spoilt")
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     advance(world, Labelled(trouble))
     job = only_finished(world)
     assert (job.seen, job.changed, job.failed) == (4, 2, 2)
@@ -113,7 +117,7 @@ def test_an_error_that_meets_every_schedule_stops_the_page_and_loses_nothing() -
         raise KeyError("a mistake of ours")
 
     world = world_with(*(f"s{number}" for number in range(9)))
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     with pytest.raises(RuntimeError):
         advance(world, Labelled(trouble))
     assert advance(world, Labelled()).tally.changed == 9
@@ -129,7 +133,7 @@ def test_a_schedule_that_cannot_be_changed_now_is_tried_again_with_the_next_swee
 
     world = world_with("a", "busy", "c")
     step = Labelled(trouble)
-    service(world, step).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     advance(world, step)
     [job] = world.store.open_retimings(10)
     assert (job.walked, job.seen, job.changed, job.postponed) == (True, 3, 2, ((TENANT, "busy", 1),))
@@ -144,7 +148,7 @@ def test_a_schedule_that_can_never_be_changed_is_given_up_with_an_alarm() -> Non
         raise Contended("due right now")
 
     world = world_with("busy")
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     for _ in range(MAX_TRIES):
         assert world.store.open_retimings(10)
         advance(world, Labelled(trouble))
@@ -163,7 +167,7 @@ def test_what_somebody_changes_in_between_is_decided_again() -> None:
             mine = replace(one, rev=one.rev + 1, change_id="theirs")
             world.store.commit([UpdateTimer(mine, one)])
 
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
     advance(world, Labelled(trouble))
     assert world.timer().rev == 3
     assert only_finished(world).changed == 1
@@ -181,7 +185,7 @@ def test_open_jobs_take_turns_so_that_a_large_one_holds_up_none(monkeypatch: pyt
 
 def test_a_store_that_stays_silent_costs_nothing_but_time() -> None:
     world = world_with("a", "b")
-    service(world, Labelled()).start_calendar(TENANT, "holidays", 2)
+    begin(world)
 
     def trouble(one: Timer) -> None:
         if one.schedule_id == "b":

@@ -120,7 +120,7 @@ def sweeper(settings: Settings) -> "Sweeper":
 def retimings(settings: Settings) -> "Retimings":
     """Looks at schedules again after a change of the zone data or of a calendar."""
     from cronfleet.domain.retiming import Cause
-    from cronfleet.services.calendar_retiming import CalendarStep
+    from cronfleet.services.calendar_step import CalendarStep
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.zone_step import ZoneStep
 

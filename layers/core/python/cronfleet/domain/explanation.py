@@ -82,19 +82,20 @@ class Facts:
 
 
 _MISSED: Final = "cause missed_from_at missed_until_at noticed_at"
-_ROW: Final = f"run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at {_MISSED}"
+RUN_DETAILS: Final = f"run_id epoch version due_at batch claimed_at started_at lag_seconds resent_at {_MISSED}"
+"""Of whatever became, or is to become, a run."""
 _RANGE: Final = "from_nominal_at until_nominal_at"
-_ENDED: Final = f"{_ROW} attempts errors"
+_ENDED: Final = f"{RUN_DETAILS} attempts errors"
 _NEAR: Final = "version earlier_at later_at"
 _CALENDAR: Final = "calendar calendar_version mode date day label rolled_to_at covers_until"
 
 DETAILS: Final[Mapping[Code, str]] = {
-    Code.RAN: _ROW,
+    Code.RAN: RUN_DETAILS,
     Code.CATCHING_UP: f"{_MISSED} per_minute next_turn_at",
-    Code.RUNNING: f"{_ROW} lease_until_at",
-    Code.RETRYING: f"{_ROW} retry_at attempts errors held_back resends resend_at",
-    Code.QUEUED: _ROW,
-    Code.RESENT: f"{_ROW} resends resend_at",
+    Code.RUNNING: f"{RUN_DETAILS} lease_until_at",
+    Code.RETRYING: f"{RUN_DETAILS} retry_at attempts errors held_back resends resend_at",
+    Code.QUEUED: RUN_DETAILS,
+    Code.RESENT: f"{RUN_DETAILS} resends resend_at",
     Code.ATTEMPTS: _ENDED,
     Code.PERMANENT: _ENDED,
     Code.OVERLAP: f"{_ENDED} in_the_way",
@@ -102,10 +103,10 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.CANCELLED: f"{_ENDED} {_RANGE}",
     Code.TOO_OLD: _ENDED,
     Code.NO_DEFINITION: _ENDED,
-    Code.MISSED: f"{_ROW} {_RANGE}",
+    Code.MISSED: f"{RUN_DETAILS} {_RANGE}",
     Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
     Code.NOT_ON: f"{_ENDED} {_RANGE} status by held_at parked_code parked_at why",
-    Code.SHADOW: f"{_ROW} {_RANGE} by shadow_at",
+    Code.SHADOW: f"{RUN_DETAILS} {_RANGE} by shadow_at",
     Code.DUE: "due_at late_seconds",
     Code.NOT_DUE: "due_at",
     Code.TENANT_RATE: "due_at until_at",

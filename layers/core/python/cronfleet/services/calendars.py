@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from cronfleet.domain.calendar import Calendar, CalendarHead, day_text
 from cronfleet.domain.calendar_change import (
@@ -20,6 +20,7 @@ from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.retiming import for_calendar
 from cronfleet.domain.trigger import Trigger
+from cronfleet.domain.warning import WarningCode
 from cronfleet.ports import cursors
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
@@ -41,9 +42,6 @@ MAX_NAMED: Final = 20
 """Schedules that are named as users of a calendar which therefore cannot be deleted."""
 MAX_FOLLOWING_PAGES: Final = 10
 MAX_VERSIONS_PAGE: Final = 20
-
-RUNS_OUT: Final = "calendar_runs_out"
-"""The code of the warning, as in docs/warnings.md."""
 
 ContentMaker: TypeAlias = Callable[[Instant], Content]
 """Makes the wanted content at a time; raises `Invalid`."""
@@ -101,7 +99,8 @@ class Calendars:
 
     def _form(self, calendar: Calendar) -> Form:
         said = runs_out(calendar.covers_until, self._clock.now())
-        warnings = [] if said is None else [{"code": RUNS_OUT, "text": f"calendar {calendar.name!r}: {said}"}]
+        code, text = WarningCode.CALENDAR_RUNS_OUT.value, f"calendar {calendar.name!r}: {said}"
+        warnings = [] if said is None else [{"code": code, "text": text}]
         return {**_made(calendar), **content_form(calendar), "warnings": warnings}
 
     # --- changing ----------------------------------------------------------------------------------------------
@@ -226,7 +225,7 @@ class Calendars:
             "truncated": cut,
         }
 
-    def _following(self, calendar: Calendar) -> Iterator[tuple[str, Any]]:
+    def _following(self, calendar: Calendar) -> Iterator[tuple[str, Trigger]]:
         cursor: str | None = None
         for _ in range(MAX_FOLLOWING_PAGES):
             read = partial(self._store.list_following, calendar.tenant, calendar.name)
@@ -238,7 +237,7 @@ class Calendars:
                 return
 
 
-def _changed_form(schedule_id: str, trigger: Any, difference: Changed, error: str | None = None) -> Form:
+def _changed_form(schedule_id: str, trigger: Trigger, difference: Changed, error: str | None = None) -> Form:
     rule = rule_of(trigger)
     return {
         "schedule_id": schedule_id,

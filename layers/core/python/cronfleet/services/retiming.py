@@ -19,7 +19,6 @@ from cronfleet.domain.retiming import (
     Postponed,
     Retiming,
     Tally,
-    for_calendar,
     for_zone_data,
 )
 from cronfleet.domain.run import Run
@@ -83,7 +82,7 @@ class RetimingReport:
 
 
 class Retimings:
-    """Starts jobs and carries them on."""
+    """Starts the jobs of the zone data and carries all on; a calendar's starts with the write of its version."""
 
     def __init__(
         self, *, store: JobStore, clock: Clock, ids: Ids, telemetry: Telemetry, steps: Mapping[Cause, Step]
@@ -95,15 +94,6 @@ class Retimings:
         self._steps = steps
 
     # --- starting ----------------------------------------------------------------------------------------------
-
-    def start_calendar(self, tenant: str, name: str, version: int) -> Retiming:
-        """Start looking at all schedules that follow this calendar; started twice, it is one job.
-
-        Whoever stores the version puts `InsertRetiming(for_calendar(…))` into that transaction instead.
-        """
-        job = for_calendar(tenant, name, version, self._clock.now())
-        self._start([InsertRetiming(job)])
-        return job
 
     def start_zone_data(self) -> ZoneRelease:
         """Note which release of the zone data is at work, and look at all schedules once it has settled."""

@@ -1,4 +1,4 @@
-"""Calendar retiming: gives every schedule that follows a calendar its new version, as one of the schedule's own."""
+"""The step of a job after a new version of a calendar: each schedule that follows gets it as a version of its own."""
 
 from dataclasses import replace
 from functools import partial
