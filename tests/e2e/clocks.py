@@ -25,8 +25,10 @@ TOLERANCE = 2_050
 REFUSED = (30, -30, 3_600)
 """Seconds by which it does nothing, alarms, and goes on once the clock is right again."""
 
-IN_HAND_MS = 2_000
-"""What was begun before a clock jumped may be carried to its end so much longer."""
+IN_HAND_MS = 5_000
+"""What was decided before a clock jumped may be carried to its end so much longer, and asked again where the store was
+silent.
+"""
 
 ALARM = "clock_skewed"
 HEARD_TO_MS = 3_000
