@@ -48,7 +48,7 @@ class Client:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
-                status, content = self._once(method, path, body, key)
+                status, content = self.once(method, path, body, key)
                 if status < 500:
                     return status, json.loads(content or b"null")
                 said = f"{status} {content[:200]!r}"
@@ -74,7 +74,8 @@ class Client:
                 return rows
             cursor = f"&cursor={quote(page['cursor'])}"
 
-    def _once(self, method: str, path: str, body: Any, key: str) -> tuple[int, bytes]:
+    def once(self, method: str, path: str, body: Any, key: str) -> tuple[int, bytes]:
+        """Status and body of the answer to one try."""
         facts = self._stack.facts
         where = urlsplit(facts["url"])
         headers = {"Authorization": f"Bearer {facts['key']}", "Content-Type": "application/json"}

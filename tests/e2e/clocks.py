@@ -12,7 +12,6 @@ from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
 from tests.e2e.callers import now
-from tests.e2e.ledger import SECOND
 from tests.support import faketime
 
 FUNCTIONS = (*victims.CONTROL, "worker-standard")
@@ -57,6 +56,10 @@ class Shift:
     def is_refused(self) -> bool:
         """Whether nothing may be done under it."""
         return self.seconds in REFUSED
+
+    def covers(self, moment: int) -> bool:
+        """Whether the clock was wrong by then, and still was so long after it as work may be in hand."""
+        return self.since <= moment and (self.until is None or moment + IN_HAND_MS <= self.until)
 
 
 class Clocks:
@@ -136,13 +139,11 @@ class Clocks:
         return {pair for pair in self.called() - self.alarmed if pair[0] not in TIMELESS}
 
     def called(self) -> set[tuple[str, int]]:
-        """Which function read anything under which shift that is refused: one that nobody called had no say."""
+        """Which function was called under which shift that is refused: it read something after what it had in hand."""
         return {
-            (name, seconds)
-            for name in FUNCTIONS
-            for note in self._noted(name)
-            for seconds in REFUSED
-            if abs(note["wrong_by_ms"] - seconds * SECOND) <= HEARD_TO_MS
+            (shift.function, shift.seconds)
+            for shift in self.shifts
+            if shift.is_refused and any(shift.covers(note["at"] - IN_HAND_MS) for note in self._noted(shift.function))
         }
 
     def _deeds(self, name: str) -> Iterator[str]:

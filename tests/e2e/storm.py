@@ -1,5 +1,6 @@
 """The storm: kills, freezes and misleads whatever of a running stack it finds, but for the emulator itself."""
 
+import contextlib
 import random
 import signal
 import threading
@@ -12,15 +13,18 @@ from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
 from tests.e2e.callers import Client
-from tests.e2e.clocks import BORNE, FUNCTIONS, REFUSED, Clocks
+from tests.e2e.clocks import BORNE, FUNCTIONS, IN_HAND_MS, REFUSED, Clocks
 
 LEASE_FREEZES = (6, 20, 90)
 """Seconds: longer than a slot, than a dispatcher's lease, than an ordinary attempt's lease."""
 
-WRONG_SECONDS = (8, 15)
+WRONG_SECONDS = (9, 15)
 """How long a clock stays wrong, from and to: a tick comes every five seconds, and what was in hand may take as long."""
 
-CALLED_EACH_MINUTE = ("ticker", "sweeper")
+CALLED_SELDOM = ("api", "ticker", "sweeper")
+"""What nobody may happen to call while its clock is wrong; the API is asked for little else than reads at times."""
+
+CALL_SECONDS = 60
 
 
 @dataclass
@@ -41,6 +45,7 @@ class Storm:
         self._chance = random.Random(self.seed)
         self._frozen: dict[int, float] = {}
         self._wrong: dict[str, float] = {}
+        self._calls: dict[str, threading.Thread] = {}
         self._offsets: dict[tuple[str, Sequence[int]], list[int]] = {}
 
     def rage(self, seconds: float) -> None:
@@ -142,10 +147,9 @@ class Storm:
         seconds = self._next_offset(name, offsets)
         self._wrong[name] = time.monotonic() + self._chance.uniform(*WRONG_SECONDS)
         self.clocks.shift(name, seconds)
-        if name in CALLED_EACH_MINUTE:
-            self._call(name)
-        if name == "api":
-            threading.Thread(target=self._ask_for_a_change, daemon=True).start()
+        if name in CALLED_SELDOM:
+            self._calls[name] = threading.Thread(target=self._call, args=(name,), daemon=True)
+            self._calls[name].start()
         return f"clock {name} {seconds:+d} s"
 
     def _next_offset(self, name: str, offsets: Sequence[int]) -> int:
@@ -155,19 +159,26 @@ class Storm:
         return left.pop()
 
     def _call(self, name: str) -> None:
-        """Call what is called once a minute now, while its clock is wrong."""
-        Aws(self.stack.facts["emulator"]).client("lambda").invoke(
-            FunctionName=f"cronfleet-{name}", InvocationType="Event"
-        )
-
-    def _ask_for_a_change(self) -> None:
-        """Ask the API for a change now, while its clock is wrong: it is asked for little else but reads at times."""
-        Client(self.stack).must("PATCH", "/v1/schedules/edited-0", {"labels": {"asked": "while the clock was wrong"}})
+        """Call a function once all that it had in hand is done; its clock stays wrong until it has answered."""
+        time.sleep(IN_HAND_MS / 1_000)
+        # It may be killed, or be away: then this was no call.
+        with contextlib.suppress(Exception):
+            if name == "api":
+                patch = {"labels": {"asked": "while the clock was wrong"}}
+                Client(self.stack).once("PATCH", "/v1/schedules/edited-0", patch, key="")
+            else:
+                client = Aws(self.stack.facts["emulator"]).client("lambda")
+                client.invoke(FunctionName=f"cronfleet-{name}")
 
     def _mend(self, moment: float) -> None:
-        for name in [name for name, until in self._wrong.items() if until <= moment]:
+        over = [name for name, until in self._wrong.items() if until <= moment]
+        for name in over if self.clocks else ():
+            call = self._calls.get(name)
+            if call is not None:
+                call.join(CALL_SECONDS if moment == float("inf") else 0)
+                if call.is_alive() and moment < float("inf"):
+                    continue
             del self._wrong[name]
-            assert self.clocks is not None
             self.clocks.shift(name, 0)
             self.clocks.listen()
 

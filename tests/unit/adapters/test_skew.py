@@ -82,6 +82,32 @@ def test_what_was_heard_holds_until_the_clock_is_set(by: int) -> None:
         assert store.skew_ms() == (max(0, by - SECOND) if by > 0 else by)
 
 
+@pytest.mark.parametrize(("by", "heard"), [(HOUR, HOUR - SECOND), (-30 * SECOND, -30 * SECOND), (0, 0)])
+def test_a_clock_that_is_set_while_a_request_is_under_way_is_judged_as_it_is_now(by: int, heard: int) -> None:
+    """Found by chaos: sent before and received after, by a clock that was put forward by an hour, an answer seemed to
+    have taken that hour, which explains any time. The next run was leased for an hour.
+    """
+    clock = SettableClock()
+    with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
+        client = dynamodb_client()
+        create_tables(client, "test")
+        store = DynamoJobStore("test", client, clock)
+        client.meta.events.register_first("response-received.dynamodb", lambda **_: clock.be_set(by))
+        store.get_lease(0)
+        assert store.skew_ms() == heard
+
+
+def test_an_answer_that_took_very_long_tells_nothing_of_the_time() -> None:
+    clock = SettableClock(NOON - 30 * SECOND)
+    with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
+        client = dynamodb_client()
+        create_tables(client, "test")
+        store = DynamoJobStore("test", client, clock)
+        client.meta.events.register_first("response-received.dynamodb", lambda **_: clock.advance(40 * SECOND))
+        store.get_lease(0)
+        assert store.skew_ms() is None, "half a minute behind, and it seemed to agree"
+
+
 def test_a_warm_dispatcher_whose_clock_was_set_claims_nothing_of_what_is_still_to_come() -> None:
     """It used to trust the answer that its last tick had heard: it claimed half a minute of fires ahead, and wrote a
     lease that nobody could take for as long.

@@ -10,7 +10,7 @@ from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import ClockSkewed
-from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
@@ -142,6 +142,17 @@ def test_a_slow_queue_is_not_taken_for_a_lost_message() -> None:
         finish(world, start(world, message))
     keep_ticking(world, MINUTE)
     assert world.sweep().open == 0
+
+
+def test_a_start_that_a_wrong_clock_wrote_into_the_future_holds_up_nothing_that_was_lost() -> None:
+    """Found by chaos: for an hour the tier seemed to be at work on what was claimed long ago."""
+    world = claimed_world(2)
+    first, _ = list(world.sent)
+    row = start(world, first)
+    world.store.state.runs[row.key] = replace(row, started_at=world.clock.now() + HOUR)
+    lose_all(world)
+    keep_ticking(world, 6 * MINUTE)
+    assert world.sweep().resent == 1
 
 
 def test_a_mass_of_lost_messages_comes_back_a_few_at_a_time() -> None:

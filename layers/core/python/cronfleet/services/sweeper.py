@@ -24,7 +24,7 @@ from cronfleet.domain.books import (
 )
 from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.lease import ShardLease, slot_of
+from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock
@@ -285,7 +285,7 @@ class _Pace:
     """Each tier's pace in this sweep: how many fires were seen, the oldest claim lately started, what was resent."""
 
     def __init__(self, now: Instant) -> None:
-        self._since = now - FIRST_RESEND
+        self._now = now
         self._seen: Counter[str] = Counter()
         self._resent: Counter[str] = Counter()
         self._oldest_started: dict[str, Instant] = {}
@@ -295,9 +295,13 @@ class _Pace:
             self._seen[row.tier] += 1
             if row.resent_at is not None:
                 continue  # It started late whatever the tier's pace: it would make a lost message look slow.
-            if row.started_at is not None and row.claimed_at is not None and row.started_at >= self._since:
+            if row.claimed_at is not None and self._was_lately(row.started_at):
                 known = self._oldest_started.get(row.tier, row.claimed_at)
                 self._oldest_started[row.tier] = min(known, row.claimed_at)
+
+    def _was_lately(self, started_at: Instant | None) -> bool:
+        # A start of the future was written by a wrong clock: it would hold up all that was lost until then.
+        return started_at is not None and self._now - FIRST_RESEND <= started_at <= self._now + MAX_SKEW
 
     def is_draining(self, message: RunMessage, batch: Batch) -> bool:
         return still_draining(batch.claimed_at, self._oldest_started.get(message.tier))

@@ -17,6 +17,9 @@ SET: Final = 200
 part them so far; then one answer more is asked for, and nothing else happens.
 """
 
+SLOWEST: Final = 5 * SECOND
+"""An answer that took longer tells nothing of the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
@@ -32,9 +35,11 @@ class Skew:
 
     A header of whole seconds `d`, received after a request was sent at `s` and before now `r`, says that the
     store's clock showed something in [d, d + 1 s) at some moment of [s, r]. The clocks agree while some skew of 0
-    explains that; else the skew is the least that does.
+    explains that; else the skew is the least that does. `s` is counted back from `r` by the steady clock: where the
+    wall clock was set while the request was under way, it is the new time that is judged.
 
-    An answer holds until this process's clock is set: a process may lie idle for minutes between two answers.
+    An answer holds until this process's clock is set: a process may lie idle for minutes between two answers. One that
+    took very long explains any skew, so it tells nothing.
     """
 
     def __init__(self, clock: SteadyClock, client: "BaseClient") -> None:
@@ -53,14 +58,17 @@ class Skew:
         return None if abs(set_by) > SET else heard.skew_ms
 
     def _note_sent(self, request: Any, **_: Any) -> None:
-        request.context[_SENT_AT] = self._clock.now()
+        request.context[_SENT_AT] = self._clock.steady()
 
     def _note_answer(self, response_dict: Any, context: Any, **_: Any) -> None:
         date = response_dict["headers"].get("date") if response_dict else None
-        sent_at = context.get(_SENT_AT)
-        if date is not None and sent_at is not None:
-            now, steady = self._clock.now(), self._clock.steady()
-            self._heard = _Heard(judged(sent_at, now, from_datetime(parsedate_to_datetime(date))), now, steady)
+        sent_steady = context.get(_SENT_AT)
+        if date is None or sent_steady is None:
+            return
+        now, steady = self._clock.now(), self._clock.steady()
+        took = steady - sent_steady
+        if took <= SLOWEST:
+            self._heard = _Heard(judged(now - took, now, from_datetime(parsedate_to_datetime(date))), now, steady)
 
 
 def judged(sent_at: Instant, received_at: Instant, header_at: Instant) -> int:
