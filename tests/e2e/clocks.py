@@ -119,7 +119,7 @@ class Clocks:
         self.listen()
         for name in FUNCTIONS:
             yield from self._deeds(name)
-        for name, seconds in sorted(self._unheard()):
+        for name, seconds in sorted(self._called() & self._unheard()):
             yield f"{name}: its clock was wrong by {seconds} s, and it did not alarm"
 
     def listen(self) -> None:
@@ -135,11 +135,15 @@ class Clocks:
                 self.alarmed |= {(name, seconds) for seconds in REFUSED if _tells_of(alarm, seconds)}
 
     def _unheard(self) -> set[tuple[str, int]]:
-        """Which function was called under which shift, and was not heard to alarm yet."""
-        return {pair for pair in self.called() - self.alarmed if pair[0] not in TIMELESS}
+        """Which function was not heard yet to alarm under which shift."""
+        refused = {(shift.function, shift.seconds) for shift in self.shifts if shift.is_refused}
+        return {pair for pair in refused - self.alarmed if pair[0] not in TIMELESS}
 
-    def called(self) -> set[tuple[str, int]]:
-        """Which function was called under which shift that is refused: it read something after what it had in hand."""
+    def _called(self) -> set[tuple[str, int]]:
+        """Which function was surely called under which shift that is refused: it read after all it had in hand.
+
+        One that nobody called has nothing to alarm of; one that knows already that its clock is wrong reads nothing.
+        """
         return {
             (shift.function, shift.seconds)
             for shift in self.shifts

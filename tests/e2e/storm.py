@@ -25,6 +25,8 @@ CALLED_SELDOM = ("api", "ticker", "sweeper")
 """What nobody may happen to call while its clock is wrong; the API is asked for little else than reads at times."""
 
 CALL_SECONDS = 60
+BUSY_SECONDS = 6
+"""Jobs of some seconds begin every few; fewer while workers have a wrong clock."""
 
 
 @dataclass
@@ -57,6 +59,8 @@ class Storm:
             for strike in pack:
                 self._once(strike)
         self._thaw(float("inf"))
+        # Not at once: one that was wrong for a moment proves nothing.
+        time.sleep(max(0.0, max(self._wrong.values(), default=0.0) - time.monotonic()))
         self._mend(float("inf"))
 
     def _once(self, strike: Callable[[], str]) -> None:
@@ -65,7 +69,7 @@ class Storm:
             self.done[what] += 1
         self._thaw(time.monotonic())
         self._mend(time.monotonic())
-        time.sleep(self._chance.uniform(0.1, 2))
+        time.sleep(self._chance.uniform(0.1, 1 if self.gentle else 2))
 
     def _pack(self) -> list[Callable[[], str]]:
         """Every way to strike, some of them more than once."""
@@ -89,8 +93,11 @@ class Storm:
         return self._kill(f"kill {name}", victims.functions(self.stack, name))
 
     def kill_busy_worker(self) -> str:
-        """A worker in the middle of a job."""
-        return self._kill("kill busy worker", victims.busy_workers(self.stack))
+        """A worker in the middle of a job, as soon as there is one."""
+        patience = time.monotonic() + BUSY_SECONDS
+        while not (busy := victims.busy_workers(self.stack)) and time.monotonic() < patience:
+            time.sleep(0.05)
+        return self._kill("kill busy worker", busy)
 
     def kill_job(self) -> str:
         """The process of a job; its worker lives."""
