@@ -11,8 +11,10 @@ from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.instant import DAY, HOUR, MINUTE
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
-from cronfleet.domain.reason import Code
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.schedule import Hold, Pause, Status
 from cronfleet.domain.trigger import CronTrigger
+from cronfleet.ports.job_store import UpdateTimer
 from cronfleet.services.calendars import Calendars
 from tests.support.builders import at
 from tests.support.lived import ACME, ID, LivedWorld, spec
@@ -65,3 +67,21 @@ def test_a_day_that_the_calendar_took_away_has_the_calendar_for_its_reason(
     for other in (WEDNESDAY + HOUR, WEDNESDAY + DAY + MINUTE):
         nothing = world.explain(other)
         assert (nothing["code"], nothing["is_named"]) == (Code.NOT_NAMED, False)
+
+
+@pytest.mark.parametrize("status", [Status.HELD, Status.PAUSED, Status.PARKED, Status.ACTIVE])
+def test_the_ledger_of_a_schedule_whose_zone_has_gone_is_read_all_the_same(world: LivedWorld, status: Status) -> None:
+    """What it named cannot be told any more; what became of it, and why nothing runs, can."""
+    stored = world.timer()
+    gone = {
+        "status": status,
+        "hold": Hold("ada", MONDAY) if status is Status.HELD else None,
+        "pause": Pause("ada", MONDAY) if status is Status.PAUSED else None,
+        "parked": Reason(Code.UNREADABLE, "its zone has gone") if status is Status.PARKED else None,
+    }
+    trigger = CronTrigger("0 9 * * *", "Mars/Olympus")
+    world.store.commit([UpdateTimer(replace(stored, trigger=trigger, due_at=None, rev=stored.rev + 1, **gone), stored)])
+    waited = at("2026-12-01 09:00")
+    world.clock.set(waited - HOUR)
+    (entry,) = world.entries(MONDAY, FRIDAY)
+    assert (entry["at"], entry["code"]) == ("2026-12-01T09:00:00Z", world.explain(waited)["code"])

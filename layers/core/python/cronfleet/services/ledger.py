@@ -137,7 +137,7 @@ class _Reading:
     def _add(self, entry: Explanation, named_by: Timer | None, may_last: bool) -> None:
         last_at = entry.until_nominal_at
         if may_last and entry.run is None and entry.code in LASTING and named_by is not None:
-            last_at = naming.last_nominal(named_by, entry.at, self._lasts_until(entry))
+            last_at = _last_nominal(named_by, entry.at, self._lasts_until(entry))
         if last_at is None:
             self._append(entry, named_by)
             self._pass(entry.at)
@@ -195,6 +195,13 @@ def _nominals(timer: Timer, first_at: Instant, last_at: Instant, limit: int) -> 
         # That is why schedules are parked: such a trigger names what its timer waits for.
         waits = timer.nominal_at
         return [] if waits is None or not first_at <= waits <= last_at else [waits]
+
+
+def _last_nominal(timer: Timer, first_at: Instant, last_at: Instant) -> Instant | None:
+    try:
+        return naming.last_nominal(timer, first_at, last_at)
+    except UNCOMPUTABLE:
+        return None
 
 
 def _count(timer: Timer, first_at: Instant, last_at: Instant) -> int | None:
