@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronfleet.domain import crontab, imported
-from cronfleet.domain.crontab import Options, halves, read
+from cronfleet.domain.crontab import Options, assignment, halves, read
 from cronfleet.domain.crontab_form import Form
 from cronfleet.domain.errors import Invalid
 
@@ -369,3 +369,18 @@ def test_what_crontab_itself_writes_above_a_file_describes_no_job():
 @pytest.mark.parametrize("blank", ["\u00a0", "\u2028", "\x85"])
 def test_every_nothing_but_what_looks_like_a_blank_is_refused(blank, form):
     assert "is no duration" in read(f"@every {blank}", Options(form=form)).refusals[0].reason
+
+
+def test_long_lines_are_read_in_one_pass():
+    """Each of these once took seconds."""
+    blanks = " " * 16_000
+    lines = [
+        f"A=b{blanks}c",
+        f"CRON_TZ=UTC{blanks}x",
+        "<%" * 8_000,
+        "# " + "min " * 4_000,
+        f"0 1 * * * /x{blanks}y",
+    ] * 40
+    sheet = read("\n".join(lines), Options())
+    assert sheet.counts["assignments"] == 80
+    assert assignment(lines[0]) == ("A", f"b{blanks}c")

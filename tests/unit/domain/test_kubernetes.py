@@ -206,6 +206,14 @@ def test_unknown_fields_are_named():
     assert any("spec.shedule is not known" in note for note in one(manifest(shedule="0 1 * * *")).notes)
 
 
+@pytest.mark.parametrize("part", ["<", "${", "$(", "%A", "__a", "@@a", "<%", "{{ "])
+def test_a_long_text_that_opens_what_it_never_closes_is_read_in_one_pass(part):
+    """In as many passes as it has characters, each of these would take minutes."""
+    text = part * (400_000 // len(part))
+    assert read([manifest(schedule=text)], [], Options()).counts["resources"] == 1
+    assert read([{**REPORT, "spec": {**REPORT["spec"], "note": text}}], [], Options()).counts["resources"] == 1
+
+
 _VALUES = st.none() | st.booleans() | st.integers(-1, 10**12) | st.floats(allow_nan=False) | st.text(max_size=8)
 _ANYTHING = st.recursive(_VALUES, lambda one: st.lists(one, max_size=2) | st.dictionaries(st.text(max_size=4), one))
 

@@ -26,9 +26,7 @@ MAX_LINES: Final = 20_000
 DEFAULT_ZONE: Final = "UTC"
 
 _BLANKS: Final = " \t"
-_ASSIGNMENT: Final = re.compile(
-    r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][^\s=]*))[ \t]*=[ \t]*(.*?)[ \t]*$""", re.DOTALL
-)
+_ASSIGNMENT: Final = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][^\s=]*))[ \t]*=[ \t]*(.*)""", re.DOTALL)
 _JOB: Final = re.compile(r"((?:[^ \t]+[ \t]+){4}[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL)
 _MACRO: Final = re.compile(r"(@every[ \t]+[^ \t]+|@[^ \t]+)(?:[ \t]+(.*))?", re.DOTALL | re.IGNORECASE)
 _ONE_ZONE: Final = re.compile(r"[ \t]*(?:CRON_TZ|TZ)=[\"']?([\w/+-]+)[\"']?[ \t]+([*@\d].*)", re.DOTALL)
@@ -166,7 +164,7 @@ def assignment(line: str) -> tuple[str, str]:
     match = _ASSIGNMENT.match(line)
     if match is None:
         raise Invalid("line", "is no assignment")
-    value = match[4]
+    value = match[4].rstrip(_BLANKS)
     if value[:1] in ("'", '"') and (end := value.find(value[0], 1)) > 0:
         value = value[1:end]  # cron refuses what follows the quote; mostly it is a comment
     return match[1] or match[2] or match[3] or "", value

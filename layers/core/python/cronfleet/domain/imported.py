@@ -42,7 +42,7 @@ _SECONDS: Final = {
 }
 _TEMPLATE: Final = re.compile(
     r"""\{%|%\}                                # Jinja's control lines
-      | <%.*?%>                                # ERB, EPP
+      | <%(?:(?!<%).)*?%>                                # ERB, EPP
       | \{\{[-~]?\s*(?![.}])(?!(json|range|printf|println|index|len|join|upper|lower|title|end|else|if|with)\b)
         \w[^{}]*\}\}                           # a variable of Jinja or Mustache; not a format of Go, such as {{.Name}}
       | \{\{[-~]?\s*(\$?\.(Values|Release|Chart|Capabilities|Template|Files)\b|include\b|template\b|toYaml\b) # Helm

@@ -30,7 +30,7 @@ _LISTS: Final = frozenset({"List", "CronJobList"})
 _BLANKS: Final = " \t\r\n"
 _ZONE: Final = re.compile(r"(?:CRON_)?TZ=(\S*)[ \t]+(.*)", re.DOTALL)
 _EVERY: Final = re.compile(r"@every[ \t]+(\S+)")
-_PLACEHOLDER: Final = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|<[^>]*>|%[A-Z_]+%|%s|__\w+__|@@\w+@@|\{\{")
+_PLACEHOLDER: Final = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|<[^<>]*>|%[A-Z_]+%|%s|__\w+__|@@\w+@@|\{\{")
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _NO_SUCH: Final = {
     "successfulJobsHistoryLimit": "the ledger keeps every run",
