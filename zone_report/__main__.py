@@ -12,7 +12,6 @@ from typing import Any, Final
 import httpx
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.errors import Invalid
@@ -28,7 +27,7 @@ KEY_VARIABLE: Final = "CRONFLEET_API_KEY"
 WIDTH_IN_A_FILE: Final = 140
 WIDTH_OF_TIME: Final = len("2026-12-01T02:30:00Z")
 SHOWN: Final = 5
-"""Dates of one schedule in the table; `--json` has them all."""
+"""Dates of one schedule that are printed; `--json` has them all."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -133,30 +132,26 @@ def _print(report: dict[str, Any], console: Console) -> None:
         console.print(f"{len(report['schedules'])} of {report['looked_at']} schedules change.")
     if not report["schedules"]:
         return
-    table = Table()
-    for heading in ("schedule", "trigger"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("local time", f"fires by {report['before']}", f"fires by {report['after']}"):
-        table.add_column(heading, no_wrap=True, min_width=WIDTH_OF_TIME)
+    console.print(f"\nEach local time, when it comes by {report['before']} → and when by {report['after']}:")
     for schedule in report["schedules"]:
-        for row in _rows(schedule):
-            table.add_row(*row)
-        table.add_section()
-    console.print(table)
+        console.print()
+        for line in _lines(schedule):
+            console.print(line, markup=False)
 
 
-def _rows(schedule: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def _lines(schedule: dict[str, Any]) -> Iterator[str]:
+    """One schedule in lines that fit into 80 columns, if its name and trigger do."""
     trigger = schedule["trigger"]
-    text = str(trigger.get("cron") or trigger.get("at"))
-    head = [schedule["id"], f"{text}\n{trigger.get('timezone', '')}"]
+    parts = (schedule["id"], trigger.get("cron") or trigger.get("at"), trigger.get("timezone"))
+    yield "  ".join(str(part) for part in parts if part)
     if schedule["problem"]:
-        yield (schedule["id"], f"{head[1]}\n{schedule['problem']}")
+        yield f"  {schedule['problem']}"
     for one in schedule["changes"][:SHOWN]:
-        yield (*head, one["local"] or "", one["before"] or "–", one["after"] or "–")
-        head = ["", ""]
+        local, before, after = (one[name] or "–" for name in ("local", "before", "after"))
+        yield f"  {local:{WIDTH_OF_TIME}}  {before:{WIDTH_OF_TIME}} → {after}"
     left = len(schedule["changes"]) - SHOWN
     if left > 0:
-        yield ("", "", f"and {left}{'+' if schedule['is_cut'] else ''} more")
+        yield f"  and {left}{'+' if schedule['is_cut'] else ''} more"
 
 
 def _parse(arguments: Sequence[str]) -> Any:

@@ -13,10 +13,12 @@ from pydantic.config import JsonDict
 from cronfleet.domain.calendar import NAME_PATTERN, Mode
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.heartbeat import MAX_MESSAGE
+from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.misfire import (
     DEFAULT_GRACE_SECONDS,
     DEFAULT_PER_MINUTE,
     MAX_CATCH_UP,
+    MAX_GRACE_SECONDS,
     MAX_PER_MINUTE,
     MAX_WINDOW_SECONDS,
 )
@@ -27,8 +29,6 @@ from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.services.bulk import MAX_RESUMED
 
-MAX_JITTER_SECONDS: Final = 86_400
-MAX_GRACE_SECONDS: Final = 30 * 86_400
 MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"

@@ -27,18 +27,18 @@ MAX_LISTED_DAYS: Final = 5_000
 MAX_TEXT_BYTES: Final = 200_000
 """All labels together; the whole has to fit into one stored item."""
 MAX_LABEL: Final = 100
-FIRST_DAY: Final = date(1970, 1, 1).toordinal() - date(1970, 1, 1).toordinal()
-LAST_DAY: Final = date(2199, 12, 31).toordinal() - date(1970, 1, 1).toordinal()
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+FIRST_DAY: Final = 0
+LAST_DAY: Final = date(2199, 12, 31).toordinal() - _EPOCH
 """The dates that a calendar may list."""
+LAST_DAY_OF_ALL: Final = date.max.toordinal() - _EPOCH
+"""9999-12-31."""
 RUNS_OUT_DAYS: Final = 90
 """How long before its end a calendar is said to run out."""
 MAX_NTH: Final = 23
 """No month has more business days."""
 CALENDARS_KEPT: Final = 256
 """Contents that one process keeps; each is a few hundred bytes to some hundred kilobytes."""
-
-_EPOCH: Final = date(1970, 1, 1).toordinal()
-_LAST_DAY_OF_ALL: Final = date.max.toordinal() - _EPOCH
 
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -220,7 +220,7 @@ class BusinessDays:
         """The first business day that is not before `day`; None after the year 9999."""
         while not self.is_business(day):
             day += 1
-        return day if day <= _LAST_DAY_OF_ALL else None
+        return day if day <= LAST_DAY_OF_ALL else None
 
     def last_business(self, day: int) -> int:
         """The last business day that is not after `day`."""

@@ -123,6 +123,5 @@ def why_running_out(trigger: Trigger, now: Instant) -> str | None:
 def local_day(trigger: Trigger, instant: Instant) -> int:
     """The day that it is at `instant` in the zone of `trigger`."""
     second = instant // SECOND
-    zone = trigger.timezone if isinstance(trigger, CronTrigger) else None
-    segment = zones.load(zone).segment_at(second) if zone is not None else None
-    return (second + (segment.offset if segment is not None else 0)) // DAY_SECONDS
+    wall = zones.load(trigger.timezone).wall_at(second) if isinstance(trigger, CronTrigger) else second
+    return wall // DAY_SECONDS

@@ -22,9 +22,7 @@ def why_taken(trigger: Trigger, at: Instant) -> Said | None:
     search = calendared.search_of(trigger)
     if not isinstance(search, CalendaredCron) or replace(trigger, calendar=None).next_after(at - 1) != at:
         return None
-    segment = zones.load(trigger.timezone).segment_at(at // SECOND)
-    wall = at // SECOND + (segment.offset if segment is not None else 0)
-    day, time_of_day = divmod(wall, DAY_SECONDS)
+    day, time_of_day = divmod(zones.load(trigger.timezone).wall_at(at // SECOND), DAY_SECONDS)
     fate = search.fate_of(day)
     if fate is None:
         return None

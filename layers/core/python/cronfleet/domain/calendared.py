@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from cronfleet.domain import cron
 from cronfleet.domain.calendar import (
+    LAST_DAY_OF_ALL,
     MAX_NTH,
     BusinessDays,
     Calendar,
@@ -111,7 +112,7 @@ class CalendaredCron(Cron):
     def _nth_from(self, day: int, limit: int) -> int | None:
         this = to_date(day)
         year, month = this.year, this.month
-        last_year = max(to_date(limit).year if limit < _LAST_DAY else 9_999, *self._years[-1:], 0)
+        last_year = max(to_date(limit).year if limit < LAST_DAY_OF_ALL else 9_999, *self._years[-1:], 0)
         while year <= last_year:
             if month in self._months and (not self._years or year in self._years):
                 found = self._calendar.nth_business(year, month, self._nth)
@@ -162,10 +163,6 @@ class Fate:
     blocked_by: str | None = None
     number: int | None = None
     chosen: int | None = None
-
-
-_LAST_DAY: Final = 2_932_896
-"""9999-12-31."""
 
 
 def search_of(trigger: "CronTrigger") -> Cron:

@@ -18,6 +18,7 @@ from cronfleet.domain.crontab_form import USER_NAME, Form, form_of_content, form
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import Candidate, Refusal, Sheet
 from cronfleet.domain.instant import EARLIEST
+from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.trigger import parse_trigger
 
 LONGEST_LINE: Final = 16_384
@@ -58,7 +59,6 @@ _NOTHING_OF_ITS_OWN: Final = """
 """
 _NO_NAME: Final = frozenset(_NOTHING_OF_ITS_OWN.split())
 _REPLACED: Final = "\ufffd"
-_MAX_DELAY_SECONDS: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ def _policies(environment: Mapping[str, str], *, single: bool) -> dict[str, Any]
     policies: dict[str, Any] = {"retry": {"max_attempts": 1}}
     delay = environment.get("RANDOM_DELAY", "")
     if delay.isdecimal() and delay.isascii() and int(delay):
-        policies["jitter_seconds"] = min(int(delay) * 60, _MAX_DELAY_SECONDS)
+        policies["jitter_seconds"] = min(int(delay) * 60, MAX_JITTER_SECONDS)
     return policies | ({"overlap": "skip"} if single else {})
 
 

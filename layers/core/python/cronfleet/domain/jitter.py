@@ -4,8 +4,11 @@ The same schedule and nominal time always give the same offset, whoever computes
 """
 
 from hashlib import blake2b
+from typing import Final
 
 from cronfleet.domain.instant import SECOND, Instant
+
+MAX_JITTER_SECONDS: Final = 24 * 3600
 
 
 def due_at(

@@ -14,6 +14,7 @@ from typing import Any, Final
 from cronfleet.domain import imported
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import Candidate, Refusal, Sheet
+from cronfleet.domain.misfire import MAX_GRACE_SECONDS
 from cronfleet.domain.retry import MAX_ATTEMPTS
 from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS
 
@@ -21,7 +22,6 @@ DEFAULT_ZONE: Final = "UTC"
 DEFAULT_BACKOFF_LIMIT: Final = 6
 """How often the controller tries a job again that says nothing of it."""
 _BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 360}
-_MAX_GRACE_SECONDS: Final = 30 * 86_400
 _MAX_LABELS: Final = 12
 """Of the manifest's own; the rest of the sixteen is for the import."""
 
@@ -251,7 +251,7 @@ def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str
     deadline = spec.get("startingDeadlineSeconds")
     if deadline is not None:
         seconds = _seconds(deadline, "spec.startingDeadlineSeconds")
-        policies["misfire"] = {"policy": "skip", "grace_seconds": max(1, min(seconds, _MAX_GRACE_SECONDS))}
+        policies["misfire"] = {"policy": "skip", "grace_seconds": max(1, min(seconds, MAX_GRACE_SECONDS))}
     retries = job.get("backoffLimit", DEFAULT_BACKOFF_LIMIT)
     attempts = _seconds(DEFAULT_BACKOFF_LIMIT if retries is None else retries, "jobTemplate.spec.backoffLimit") + 1
     if attempts > MAX_ATTEMPTS:

@@ -60,9 +60,7 @@ class CronLook:
 
     def wall(self, instant: Instant) -> int:
         """What the clock in the zone shows, as wall seconds."""
-        second = instant // SECOND
-        segment = self.zone.segment_at(second)
-        return second + (segment.offset if segment else 0)
+        return self.zone.wall_at(instant // SECOND)
 
     @property
     def next_days(self) -> str:

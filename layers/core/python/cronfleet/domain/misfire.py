@@ -14,6 +14,7 @@ MAX_CATCH_UP: Final = 1_000
 """Fires of one stretch of missed time that still run, at most."""
 
 DEFAULT_GRACE_SECONDS: Final = 300
+MAX_GRACE_SECONDS: Final = 30 * 24 * 3600
 DEFAULT_PER_MINUTE: Final = 60
 MAX_PER_MINUTE: Final = 600
 """Ten a second: what a schedule catches up in a tick then still fits into one claim."""

@@ -115,12 +115,7 @@ def _differ(here: Segment, there: Segment) -> bool:
 def _pairs(olds: list[Instant], news: list[Instant], one: Zone, other: Zone) -> Iterator[Difference]:
     """What is in one list only; two that show the same local time stand together."""
     kept = set(olds) & set(news)
-    gone = {_local(one, at): at for at in olds if at not in kept}
-    come = {_local(other, at): at for at in news if at not in kept}
+    gone = {one.wall_at(at // SECOND): at for at in olds if at not in kept}
+    come = {other.wall_at(at // SECOND): at for at in news if at not in kept}
     for local in sorted(gone.keys() | come.keys()):
         yield Difference(gone.get(local), come.get(local), local)
-
-
-def _local(zone: Zone, at: Instant) -> int:
-    segment = zone.segment_at(at // SECOND)
-    return at // SECOND + (segment.offset if segment else 0)

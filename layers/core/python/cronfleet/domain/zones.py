@@ -90,6 +90,11 @@ class Zone:
             segments = self._keep(block)
         return next(segment for segment in segments if second < segment.end)
 
+    def wall_at(self, second: int) -> int:
+        """What the clock shows at this UTC second, as wall seconds; after the year 9999 what UTC's shows."""
+        segment = self.segment_at(second)
+        return second + (segment.offset if segment is not None else 0)
+
     def first_instant(self, wall: int) -> int | None:
         """The UTC second at which the clock first shows `wall`, or the end of the gap that skips it.
 
