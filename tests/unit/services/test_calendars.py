@@ -9,7 +9,7 @@ from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.calendar import CALENDARS_KEPT, Calendar, CalendarRule, DateKind, Dates, Missing, Mode
 from cronfleet.domain.calendar_form import parse_content
-from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.schedule import Spec, Status
 from cronfleet.domain.target import HandlerTarget
@@ -169,6 +169,25 @@ def test_a_freeze_over_all_that_is_left_completes_the_schedule(world: World) -> 
     calendars.put(ACME, "uk", frozen)
     assert retime(world).tally.changed == 1
     assert world.timer().status is Status.COMPLETED
+
+
+def test_a_schedule_that_a_mistaken_freeze_has_completed_goes_on_once_the_calendar_is_mended(world: World) -> None:
+    calendars, schedules = services(world)
+    calendars.put(ACME, "uk", content())
+    schedules.create(ACME, "nightly", spec())
+    ended = Spec(using(version=0), HandlerTarget("billing.nightly"), end_at=NINE)
+    schedules.create(ACME, "ended", lambda _current, _now: ended)
+    everything = {"freezes": [{"from": "2026-01-01", "to": "2199-12-31"}]}
+    calendars.put(ACME, "uk", lambda _now: parse_content(everything))
+    assert retime(world).tally.changed == 2
+    assert {world.timer(one).status for one in ("nightly", "ended")} == {Status.COMPLETED}
+    world.clock.set(NINE + HOUR)
+    shown = calendars.put(ACME, "uk", content("2026-12-02")).form["changes"]["schedules"]
+    assert "nightly" in {one["schedule_id"] for one in shown}
+    assert retime(world).tally.changed == 1
+    mended = world.timer()
+    assert (mended.status, mended.nominal_at, mended.version) == (Status.ACTIVE, NINE + 2 * DAY, 3)
+    assert (world.timer("ended").status, world.timer("ended").version) == (Status.COMPLETED, 2)
 
 
 def test_two_versions_in_a_row_end_with_the_newest_one(world: World) -> None:

@@ -19,7 +19,8 @@ from cronfleet.services.retimed import Retimed
 class CalendarStep:
     """What a job of the cause `calendar` does to a schedule.
 
-    A schedule that has completed keeps the version that it completed with. What the old version named up to now is
+    A schedule that has completed goes on if the new version leaves it a day to fire on, as after a freeze that was a
+    mistake; else it keeps the version that it completed with. What the old version named up to now is
     accounted for as after any change of a trigger.
     """
 
@@ -28,7 +29,7 @@ class CalendarStep:
 
     def concerns(self, job: Retiming, timer: Timer) -> bool:
         """Whether `timer` follows the calendar and has not come to the version yet."""
-        return timer.status is not Status.COMPLETED and follows(timer.trigger, job.subject, job.version) is not None
+        return follows(timer.trigger, job.subject, job.version) is not None
 
     def decide(self, job: Retiming, timer: Timer, now: Instant) -> Retimed | None:
         """The schedule under the calendar's version. `Invalid` where that cannot be read."""
@@ -52,5 +53,7 @@ class CalendarStep:
             reason=why,
             may_end=True,
         )
+        if timer.status is after.status is Status.COMPLETED:
+            return None
         more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
         return Retimed(after, schedule_form(timer, before), schedule_form(after, definition), why, more)
