@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simulator import planted
 from simulator.faults import KINDS
+from simulator.planting import plant
 
 DEFAULT_HOURS: Final = 2.0
 DEFAULT_SCHEDULES: Final = 20
@@ -47,7 +48,7 @@ def _run_seeds(options: Any) -> int:
 
 
 def _run_planted(options: Any) -> int:
-    fault = planted.plant(options.planted)
+    fault = plant(options.planted)
     from simulator.report import lines
     from simulator.simulation import simulate
 

@@ -4,12 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cronfleet.domain.comparison import State, Verdict
 from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status
+from cronfleet.domain.shadow_comparison import State, Verdict
 from cronfleet.domain.warning import WarningCode
 
 Time = Annotated[

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 from pydantic import BeforeValidator
 
-from cronfleet.domain.comparison import MAX_TOLERANCE
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.outlook import MAX_FIRES
+from cronfleet.domain.shadow_comparison import MAX_TOLERANCE
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 

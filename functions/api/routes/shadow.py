@@ -6,8 +6,8 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
-from cronfleet.domain.comparison import DEFAULT_TOLERANCE, State
 from cronfleet.domain.instant import SECOND
+from cronfleet.domain.shadow_comparison import DEFAULT_TOLERANCE, State
 from cronfleet.services.shadow import Asked, Shadows
 from cronfleet.settings import from_environment
 

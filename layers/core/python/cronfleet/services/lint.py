@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cronfleet.domain.answered import lint_of
 from cronfleet.domain.instant import DAY, MINUTE, Instant
 from cronfleet.domain.lint import Lint, WarningCode
 from cronfleet.domain.outlook import fires_of
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.schedule_answer import lint_of
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import ScheduleStore

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from cronfleet.domain.answered import answered_form
 from cronfleet.domain.change import (
     cancelled,
     created,
@@ -24,6 +23,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
+from cronfleet.domain.schedule_answer import answered_form
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
     CreateTimer,

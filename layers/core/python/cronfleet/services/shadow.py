@@ -6,13 +6,13 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain import naming
-from cronfleet.domain.comparison import Compared, Comparison, State, Summary, compare
 from cronfleet.domain.errors import Invalid, NotFound
 from cronfleet.domain.form import Form
 from cronfleet.domain.heartbeat import Ping, heartbeat_name
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.shadow_comparison import Compared, Comparison, State, Summary, compare
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore

@@ -1,4 +1,4 @@
-"""Comparison: what a schedule would have fired, beside what another system's job said of itself.
+"""Shadow comparison: what a schedule would have fired, beside what another system's job said of itself.
 
 Pure: nominal times and pings in, one verdict and an entry for each of them out. A ping of the end may come long after
 the fire that started the job, so a nominal time and a run are paired within a tolerance, one to one and in order: as

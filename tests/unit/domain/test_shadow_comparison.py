@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronfleet.domain.comparison import MAX_PAIRS, Outing, State, Verdict, compare, outings_of, paired
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.heartbeat import Ping, PingState
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
+from cronfleet.domain.shadow_comparison import MAX_PAIRS, Outing, State, Verdict, compare, outings_of, paired
 from tests.support.builders import at
 
 TWO = at("2026-12-01 02:00")
