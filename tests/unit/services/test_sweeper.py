@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cronfleet.domain.attempt import Result, Start, decide_finish, decide_start
-from cronfleet.domain.books import FIRST_RESEND
+from cronfleet.domain.books import FIRST_RESEND, Books
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import ClockSkewed
@@ -14,7 +14,8 @@ from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
-from cronfleet.services.sweeper import QUIET_AFTER
+from cronfleet.ports.job_store import Damaged
+from cronfleet.services.sweeper import QUIET_AFTER, Sweeper
 from tests.support.builders import at, cron, timer
 from tests.support.world import World
 
@@ -281,3 +282,30 @@ def test_a_fire_that_no_worker_ever_took_ends_in_the_ledger_as_refused() -> None
     assert row.status is RunStatus.REFUSED
     assert row.reason is not None
     assert row.reason.code is Code.TOO_OLD
+
+
+def test_a_damaged_batch_in_the_log_of_one_shard_leaves_the_others_their_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = claimed_world()
+    lose_all(world)
+    keep_ticking(world, FIRST_RESEND + MINUTE)
+    read = world.store.get_books
+
+    def damaged(shard: int) -> Books:
+        if shard == 1:
+            raise Damaged("SHARD#1", "B#1", "claims: not packed JSON")
+        return read(shard)
+
+    monkeypatch.setattr(world.store, "get_books", damaged)
+    sweeper = Sweeper(
+        store=world.store,
+        run_queue=world.run_queue,
+        dispatcher=world.dispatcher(),
+        clock=world.clock,
+        telemetry=world.notes,
+        shards=2,
+    )
+    report = sweeper.sweep(world.clock.now() + MINUTE)
+    assert (report.shards, report.failed_shards, report.resent) == (1, 1, 1)
+    (failed,) = [said for name, said in world.notes.alarms if name == "sweep_failed"]
+    assert failed["shard"] == 1
+    assert "not packed JSON" in failed["error"]

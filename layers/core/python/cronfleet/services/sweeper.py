@@ -28,7 +28,7 @@ from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import JobStore, NoAnswer
+from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
@@ -128,7 +128,7 @@ class Sweeper:
                 self._note(reading, report)
                 readings.append(reading)
                 report.shards += 1
-            except NoAnswer as error:
+            except (NoAnswer, Damaged) as error:
                 report.failed_shards += 1
                 self._telemetry.alarm("sweep_failed", shard=shard, error=str(error))
         for reading in readings:
@@ -145,7 +145,7 @@ class Sweeper:
             return
         try:
             done = self._retimings.advance(min(deadline_at, self._clock.now() + RETIMING_TIME)).tally
-        except (NoAnswer, RuntimeError) as error:
+        except (NoAnswer, Damaged, RuntimeError) as error:
             self._telemetry.alarm("retiming_stopped", error=str(error))
             return
         report.retiming_seen, report.retimed, report.retiming_failed = done.seen, done.changed, done.failed
