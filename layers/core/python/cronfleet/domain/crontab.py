@@ -16,7 +16,7 @@ from typing import Any, Final
 from cronfleet.domain import imported
 from cronfleet.domain.crontab_form import USER_NAME, Form, form_of_content, form_of_path, plain_form
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.imported import Candidate, Refusal, Sheet
+from cronfleet.domain.imported import DEFAULT_ZONE, Candidate, Refusal, Sheet
 from cronfleet.domain.instant import EARLIEST
 from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.trigger import parse_trigger
@@ -24,7 +24,6 @@ from cronfleet.domain.trigger import parse_trigger
 LONGEST_LINE: Final = 16_384
 """Characters; Debian's cron takes commands of up to 998."""
 MAX_LINES: Final = 20_000
-DEFAULT_ZONE: Final = "UTC"
 
 _BLANKS: Final = " \t"
 _ASSIGNMENT: Final = re.compile(r"""[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][^\s=]*))[ \t]*=[ \t]*(.*)""", re.DOTALL)

@@ -161,10 +161,11 @@ def _plan_shadow(timer: Timer, now: Instant, made: Plan) -> None:
     try:
         made.claims.append(shadow_claim(timer, now))
     except UNCOMPUTABLE as error:
-        made.parks.append(Park(timer, _uncomputable(error)))
+        made.parks.append(Park(timer, uncomputable(error)))
 
 
-def _uncomputable(error: Exception) -> Reason:
+def uncomputable(error: Exception) -> Reason:
+    """Why a schedule is parked whose trigger no longer computes."""
     return Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}")
 
 
@@ -178,7 +179,7 @@ def _plan_ready(item: Timer | RunTimer, now: Instant, made: Plan, tally: Tally) 
         claim = _given_turn(claim, now, tally)
     except UNCOMPUTABLE as error:
         # A trigger that no longer computes must not stop the shard: it alone is parked.
-        made.parks.append(Park(item, _uncomputable(error)))
+        made.parks.append(Park(item, uncomputable(error)))
         return
     deferral = _deferral(claim, item, now, tally)
     if deferral is not None:

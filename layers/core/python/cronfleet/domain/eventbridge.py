@@ -13,13 +13,12 @@ from typing import Any, Final
 from cronfleet.domain import imported
 from cronfleet.domain.aws_dialect import is_wrapped
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.imported import Candidate, Refusal, Sheet
+from cronfleet.domain.imported import DEFAULT_ZONE, Candidate, Refusal, Sheet, mapping_of, whole_of
 from cronfleet.domain.instant import SECOND, to_text
 from cronfleet.domain.retry import MAX_ATTEMPTS
 from cronfleet.domain.target import LAMBDA_FUNCTION
 
 DEFAULT_GROUP: Final = "default"
-DEFAULT_ZONE: Final = "UTC"
 _KINDS: Final = ("Schedules", "Name", "ScheduleExpression")
 _BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 3600}
 _RATE_OR_AT: Final = re.compile(r"[ \t\r\n]*(rate|at)[ \t]*\(", re.IGNORECASE)
@@ -42,7 +41,7 @@ def read(entries: Sequence[tuple[int, object]], options: Options, notes: tuple[s
     for line, entry in entries:
         text = _text(entry)
         try:
-            candidates.append(_candidate(_mapping(entry), line, text, options))
+            candidates.append(_candidate(mapping_of(entry), line, text, options))
         except Invalid as error:
             refusals.append(Refusal(line, text, error.reason))
     return Sheet(tuple(candidates), tuple(refusals), {"entries": len(entries)}, notes)
@@ -68,10 +67,6 @@ def entries_of(document: object) -> tuple[list[object], tuple[str, ...]]:
     return list(found), notes
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _text(entry: object) -> str:
     if not isinstance(entry, dict):
         return imported.shown(json.dumps(entry))
@@ -85,7 +80,7 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
     if not isinstance(name, str) or not name:
         raise Invalid("Name", "has no Name; a schedule is what get-schedule shows")
     expression = _expression(entry, group, name)
-    target = _mapping(entry.get("Target"))
+    target = mapping_of(entry.get("Target"))
     called, payload = _target(target, options)
     policies, notes = _policies(entry, target)
     is_once = _form(expression) == "at"
@@ -189,31 +184,25 @@ def _input(given: object) -> Any:
 def _policies(entry: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     notes: list[str] = []
     policies: dict[str, Any] = {}
-    window = _mapping(entry.get("FlexibleTimeWindow"))
+    window = mapping_of(entry.get("FlexibleTimeWindow"))
     if window.get("Mode") == "FLEXIBLE":
-        policies["jitter_seconds"] = _whole(window.get("MaximumWindowInMinutes", 0), "MaximumWindowInMinutes") * 60
-    retry = _mapping(target.get("RetryPolicy"))
+        policies["jitter_seconds"] = whole_of(window.get("MaximumWindowInMinutes", 0), "MaximumWindowInMinutes") * 60
+    retry = mapping_of(target.get("RetryPolicy"))
     if "MaximumRetryAttempts" in retry:
-        attempts = _whole(retry["MaximumRetryAttempts"], "MaximumRetryAttempts") + 1
+        attempts = whole_of(retry["MaximumRetryAttempts"], "MaximumRetryAttempts") + 1
         policies["retry"] = {"max_attempts": min(attempts, MAX_ATTEMPTS), "backoff": dict(_BACKOFF)}
         if attempts > MAX_ATTEMPTS:
             notes.append(f"MaximumRetryAttempts: {attempts - 1} is more than the {MAX_ATTEMPTS - 1} retries here")
     if "MaximumEventAgeInSeconds" in retry:
-        age = _whole(retry["MaximumEventAgeInSeconds"], "MaximumEventAgeInSeconds")
+        age = whole_of(retry["MaximumEventAgeInSeconds"], "MaximumEventAgeInSeconds")
         policies["misfire"] = {"policy": "skip", "grace_seconds": max(1, age)}
     return policies, tuple(notes)
-
-
-def _whole(value: object, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Invalid(field, f"has {field} {value!r}, which is no whole number from 0")
-    return value
 
 
 def _further(entry: Mapping[str, Any], target: Mapping[str, Any], *, is_off: bool) -> Iterator[str]:
     if is_off:
         yield f"is disabled: it has the label {imported.OFF_LABEL}={imported.OFF}, and bulk resume leaves it out"
-    queue = _mapping(target.get("DeadLetterConfig")).get("Arn")
+    queue = mapping_of(target.get("DeadLetterConfig")).get("Arn")
     if queue:
         yield f"failed runs stay in the history as dead letters and are not sent to {queue}"
     if _CONTEXT in str(target.get("Input") or ""):

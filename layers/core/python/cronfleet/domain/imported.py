@@ -20,6 +20,8 @@ IMPORT_LABEL: Final = "import"
 OFF_LABEL: Final = "import-state"
 OFF: Final = "off"
 """What was switched off in the old system says so, and is not turned on with the rest."""
+DEFAULT_ZONE: Final = "UTC"
+"""Where neither the file nor the caller names a zone; the answer says so."""
 NATURAL_ANCHOR: Final = "1970-01-01T00:00:00Z"
 """Where an interval counts from that says nothing of it: so `5m` falls on the clock's full five minutes."""
 
@@ -145,3 +147,15 @@ def every_of(duration: str) -> str:
         raise Invalid("every", f"{duration[:64]!r} is no duration; write it as in 1h30m")
     seconds = int(sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction()))
     return interval_text(max(1, seconds))
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """`value` if it is a mapping, else an empty one: what is missing in it is told when it is asked for."""
+    return value if isinstance(value, dict) else {}
+
+
+def whole_of(value: object, field: str) -> int:
+    """`value` as a whole number from 0; raises `Invalid` for anything else, true and false included."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise Invalid(field, f"has {field} {value!r}, which is no whole number from 0")
+    return value

@@ -13,12 +13,11 @@ from typing import Any, Final
 
 from cronfleet.domain import imported
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.imported import Candidate, Refusal, Sheet
+from cronfleet.domain.imported import DEFAULT_ZONE, Candidate, Refusal, Sheet, mapping_of, whole_of
 from cronfleet.domain.misfire import MAX_GRACE_SECONDS
 from cronfleet.domain.retry import MAX_ATTEMPTS
 from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS
 
-DEFAULT_ZONE: Final = "UTC"
 DEFAULT_BACKOFF_LIMIT: Final = 6
 """How often the controller tries a job again that says nothing of it."""
 _BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 360}
@@ -118,22 +117,18 @@ def _text(resource: object) -> str:
     """How a resource is named to people: `CronJob web/report: 0 2 * * *`."""
     if not isinstance(resource, dict):
         return imported.shown(str(resource))
-    place = _mapping(resource.get("metadata"))
-    spec = _mapping(resource.get("spec"))
+    place = mapping_of(resource.get("metadata"))
+    spec = mapping_of(resource.get("spec"))
     name = "/".join(part for part in (place.get("namespace"), place.get("name")) if isinstance(part, str) and part)
     schedule = f": {spec['schedule']}" if isinstance(spec.get("schedule"), str) else ""
     return imported.shown(" ".join(filter(None, (str(resource.get("kind", "")), name))) + schedule)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _candidate(resource: Any, line: int, text: str, options: Options) -> Candidate:
-    metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
+    metadata, spec = mapping_of(resource.get("metadata")), mapping_of(resource.get("spec"))
     name, namespace = _name(metadata), str(metadata.get("namespace") or "")
-    template = _mapping(spec.get("jobTemplate"))
-    job = _mapping(template.get("spec"))
+    template = mapping_of(spec.get("jobTemplate"))
+    job = mapping_of(template.get("spec"))
     _check_template(resource)
     trigger, notes = _trigger(spec, options)
     policies, more = _policies(spec, job)
@@ -145,7 +140,7 @@ def _candidate(resource: Any, line: int, text: str, options: Options) -> Candida
         identity=(namespace, name),
         trigger=trigger,
         payload={"namespace": namespace or None, "name": name, "jobTemplate": _plain(template)},
-        description=imported.description_of(str(_mapping(metadata.get("annotations")).get("description", ""))),
+        description=imported.description_of(str(mapping_of(metadata.get("annotations")).get("description", ""))),
         policies=policies,
         labels=labels,
         notes=(*notes, *more, *too_many, *_not_carried(spec)),
@@ -250,16 +245,16 @@ def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str
     policies: dict[str, Any] = {"overlap": _overlap(spec.get("concurrencyPolicy") or "Allow", notes)}
     deadline = spec.get("startingDeadlineSeconds")
     if deadline is not None:
-        seconds = _seconds(deadline, "spec.startingDeadlineSeconds")
+        seconds = whole_of(deadline, "spec.startingDeadlineSeconds")
         policies["misfire"] = {"policy": "skip", "grace_seconds": max(1, min(seconds, MAX_GRACE_SECONDS))}
     retries = job.get("backoffLimit", DEFAULT_BACKOFF_LIMIT)
-    attempts = _seconds(DEFAULT_BACKOFF_LIMIT if retries is None else retries, "jobTemplate.spec.backoffLimit") + 1
+    attempts = whole_of(DEFAULT_BACKOFF_LIMIT if retries is None else retries, "jobTemplate.spec.backoffLimit") + 1
     if attempts > MAX_ATTEMPTS:
         notes.append(f"backoffLimit: {attempts - 1} is more than the {MAX_ATTEMPTS - 1} retries that there are here")
     policies["retry"] = {"max_attempts": min(attempts, MAX_ATTEMPTS), "backoff": dict(_BACKOFF)}
     limit = job.get("activeDeadlineSeconds")
     if limit is not None:
-        seconds = _seconds(limit, "jobTemplate.spec.activeDeadlineSeconds")
+        seconds = whole_of(limit, "jobTemplate.spec.activeDeadlineSeconds")
         policies["timeout_seconds"] = max(1, min(seconds, MAX_TIMEOUT_SECONDS))
         if seconds > MAX_TIMEOUT_SECONDS:
             notes.append(
@@ -286,16 +281,10 @@ def _is_off(spec: Mapping[str, Any]) -> bool:
     return suspend is True
 
 
-def _seconds(value: object, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise Invalid(field, f"has {field} {value!r}, which is no whole number from 0")
-    return value
-
-
 def _labels(metadata: Mapping[str, Any], namespace: str, *, is_off: bool) -> tuple[dict[str, str], tuple[str, ...]]:
     own = {
         name: value
-        for name, text in _mapping(metadata.get("labels")).items()
+        for name, text in mapping_of(metadata.get("labels")).items()
         if _LABEL_NAME.fullmatch(str(name)) and (value := imported.label_of(text)) is not None
     }
     kept = dict(list(own.items())[:_MAX_LABELS])

@@ -22,7 +22,16 @@ from cronfleet.domain.claim import (
     ScheduleClaim,
     Unreadable,
 )
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_TENANT_FIRES_PER_TICK, Deferral, Park, Resume, Tally, plan
+from cronfleet.domain.dispatch_plan import (
+    LOOK_AHEAD,
+    MAX_TENANT_FIRES_PER_TICK,
+    Deferral,
+    Park,
+    Resume,
+    Tally,
+    plan,
+    uncomputable,
+)
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import Instant
@@ -284,7 +293,7 @@ class Dispatcher:
         except Contended:
             return False
         except UNCOMPUTABLE as error:
-            return self._park(timer, Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}"), now)
+            return self._park(timer, uncomputable(error), now)
         return made is not None and write(self._store, timer, made, self._ids.unique()) is None
 
     def _read(self, seen: Timer, now: Instant) -> Timer | None:
