@@ -119,7 +119,7 @@ def rule_record(rule: CalendarRule) -> list[str | int]:
     return [*made, 1] if rule.pinned else made
 
 
-def rule_of(stored: object) -> CalendarRule:
+def rule_of_record(stored: object) -> CalendarRule:
     """The reverse of `rule_record`; `Invalid` for anything else."""
     if not isinstance(stored, Sequence) or not 3 <= len(stored) <= 5:
         raise Invalid("calendar", "the stored calendar is damaged")

@@ -14,7 +14,7 @@ from cronfleet.domain.cron import Cron
 from cronfleet.domain.cron_words import listed
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND, to_text
-from cronfleet.domain.lint_cron import CronLook, day_of, wall_words
+from cronfleet.domain.lint_cron import CronLook, date_of, wall_words
 from cronfleet.domain.time_text import parse_moment
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.domain.warning import Warning, WarningCode  # noqa: A004 - the word that callers see
@@ -101,7 +101,7 @@ def _goes_on(look: CronLook, change: Change, walls: list[int]) -> bool:
 def _change_words(change: Change) -> str:
     old, new = wall_words(change.at + change.before), wall_words(change.at + change.after)
     moves = "jumps ahead" if change.is_gap else "goes back"
-    return f"On {day_of(change.at + change.before).isoformat()} at {old} it {moves} to {new}"
+    return f"On {date_of(change.at + change.before).isoformat()} at {old} it {moves} to {new}"
 
 
 def _effect(look: CronLook, change: Change, walls: list[int]) -> str:
@@ -133,8 +133,8 @@ def _in_overlap(look: CronLook, change: Change, walls: list[int]) -> str:
 
 def _when(change: Change, walls: list[int]) -> str:
     """At midnight the clock goes back into the day before."""
-    day = day_of(walls[0])
-    return "that day" if day == day_of(change.at + change.before) else f"on {day.isoformat()}"
+    day = date_of(walls[0])
+    return "that day" if day == date_of(change.at + change.before) else f"on {day.isoformat()}"
 
 
 def _times(walls: list[int]) -> str:

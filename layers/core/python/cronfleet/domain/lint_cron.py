@@ -52,7 +52,7 @@ class CronLook:
         after = self.after
         while (nominal_at := self.trigger.next_after(after)) is not None:
             wall = self.wall(nominal_at)
-            yield day_of(wall)
+            yield date_of(wall)
             midnight = self.zone.first_instant((wall // DAY_SECONDS + 1) * DAY_SECONDS)
             if midnight is None:
                 return
@@ -68,7 +68,7 @@ class CronLook:
         return dates_words([*islice(self.days(), DATES_SHOWN)])
 
 
-def day_of(wall: int) -> date:
+def date_of(wall: int) -> date:
     """The date of a wall second; the calendar's first or last where a zone's offset leads past them."""
     ordinal = date(1970, 1, 1).toordinal() + wall // DAY_SECONDS
     return date.fromordinal(min(max(ordinal, date.min.toordinal()), date.max.toordinal()))

@@ -15,7 +15,7 @@ from cronfleet.domain.cron_words import (
     restricts_weekdays,
     weekday_words,
 )
-from cronfleet.domain.lint_cron import CronLook, day_of
+from cronfleet.domain.lint_cron import CronLook, date_of
 from cronfleet.domain.warning import Warning, WarningCode  # noqa: A004 - the word that callers see
 
 LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -174,7 +174,7 @@ def _ends_of_month(look: CronLook) -> list[int]:
 
 def _months_without(look: CronLook, day: int) -> Iterator[str]:
     """The next months among those named that do not have this day."""
-    start = day_of(look.wall(look.after))
+    start = date_of(look.wall(look.after))
     first = start.year * 12 + start.month - 1
     for number in range(first, first + LOOK_AHEAD_MONTHS):
         year, month = divmod(number, 12)

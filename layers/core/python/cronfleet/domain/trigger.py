@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from cronfleet.domain import aws_dialect, calendared, cron, zones
 from cronfleet.domain.aws_dialect import At, Rate
 from cronfleet.domain.calendar import CalendarRule
-from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of, rule_record
+from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of_record, rule_record
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.errors import Invalid
@@ -51,8 +51,8 @@ class CronTrigger:
             calendared.search_of(self),
             zones.load(self.timezone),
             instant // SECOND,
-            self.gap or DEFAULT_GAP[self.dialect],
-            self.overlap or DEFAULT_REPEAT,
+            self.gap_policy,
+            self.repeat_policy,
         )
         if found is None:
             return None
@@ -340,9 +340,9 @@ def _chosen(trigger: CronTrigger, names: tuple[str, str, str]) -> dict[str, str]
 
 def to_record(trigger: Trigger) -> dict[str, Any]:
     """The form kept in the job store: `c` expression, `i` interval in seconds, `o` one instant; `z` zone, `a` anchor,
-    `t` text, `g` gap, `r` overlap, `d` dialect,
-    `k` calendar. Short keys, because every claim pays for the size of its item; instants
-    are epoch seconds.
+    `t` text, `g` gap, `r` overlap, `d` dialect, `k` calendar.
+
+    Short keys, because every claim pays for the size of its item; instants are epoch seconds.
     """
     match trigger:
         case CronTrigger(expression, timezone):
@@ -386,7 +386,7 @@ def unchecked_cron(record: Mapping[str, object]) -> CronTrigger:
         _choice(fields, "gap", Gap),
         _choice(fields, "overlap", Repeat),
         _dialect(record.get("d"), expression),
-        None if record.get("k") is None else rule_of(record["k"]),
+        None if record.get("k") is None else rule_of_record(record["k"]),
     )
 
 
