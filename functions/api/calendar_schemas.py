@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from cronfleet.domain.calendar_form import DEFAULT_WEEKEND
+
 from .schemas import TEXT, Strict, shown
 
 
@@ -23,7 +25,7 @@ class CalendarBody(Strict):
 
     description: str = Field("", max_length=500, pattern=TEXT, description="What it is for.")
     weekend: list[str] = Field(
-        default_factory=lambda: ["saturday", "sunday"], max_length=7, description="No business days; may be empty."
+        default_factory=lambda: list(DEFAULT_WEEKEND), max_length=7, description="No business days; may be empty."
     )
     holidays: list[Any] = Field(default_factory=list, description="No business days.")
     workdays: list[Any] = Field(default_factory=list, description="Business days all the same, such as a Saturday.")

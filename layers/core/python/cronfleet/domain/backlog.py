@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cronfleet.domain.instant import SECOND, Instant, ceil_second
+from cronfleet.domain.instant import MINUTE, Instant, ceil_second
 from cronfleet.domain.late import Cause, Late
 
 MAX_STRETCHES: Final = 4
 """Stretches that a timer holds: an outage while an earlier one is caught up adds one. The oldest gives way."""
 
-_MINUTE: Final = 60 * SECOND
+
+def turn_of(per_minute: int) -> int:
+    """Milliseconds from one turn to the next, rounded up: never more than `per_minute` in any minute."""
+    return -(-MINUTE // per_minute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,8 @@ class Stretch:
 
     @property
     def turn(self) -> int:
-        """Milliseconds from one turn to the next, rounded up: never more than `per_minute` in any minute."""
-        return -(-_MINUTE // self.per_minute)
+        """Milliseconds from one turn to the next."""
+        return turn_of(self.per_minute)
 
     def holds(self, nominal_at: Instant) -> bool:
         """Whether a nominal at that time is among them."""

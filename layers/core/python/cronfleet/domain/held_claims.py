@@ -8,9 +8,9 @@ wants the fire, it gets a run of its own, with a cause of its own, for the same 
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from cronfleet.domain.backlog import stretches_of
+from cronfleet.domain.backlog import stretches_of, turn_of
 from cronfleet.domain.claim import RunTimer, first_attempt
-from cronfleet.domain.instant import EARLIEST, MINUTE, SECOND, Instant, floor_second
+from cronfleet.domain.instant import EARLIEST, SECOND, Instant, floor_second
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Code
@@ -35,7 +35,7 @@ def revived(
         row for row in history if row.key.epoch == before.epoch and row.key.nominal_at >= oldest and _is_refused(row)
     )
     chosen = list(islice(refused, max(0, wanted)))
-    turns = [floor_second(after.updated_at + place * -(-MINUTE // catch_up.per_minute)) for place in range(len(chosen))]
+    turns = [floor_second(after.updated_at + place * turn_of(catch_up.per_minute)) for place in range(len(chosen))]
     runs = [_again(row, after, due_at, chosen) for row, due_at in zip(chosen, turns, strict=True)]
     return [(run, first_attempt(run.key, after, run.due_at)) for run in runs]
 
