@@ -74,6 +74,7 @@ def fire_of(source: ZoneSource, timer: Timer, now: Instant) -> Fire | None:
 
 
 NIGHTLY = CronTrigger(NIGHT, PLACE)
+CATCH_UP = Misfire(MisfirePolicy.CATCH_UP, 100, grace_seconds=0)
 OLD_FIRE, EARLIER, LATER = (at(f"2026-12-01 {hour}:30") for hour in (21, 20, 22))
 """02:30 on 2 December by the old data, with the clock an hour ahead, and an hour back."""
 
@@ -378,3 +379,26 @@ def test_a_missed_fire_that_moves_lies_in_what_it_says_was_missed(old: ZoneSourc
     assert (stretch.first_at, stretch.last_at) == (EARLIER, EARLIER)
     assert (stretch.late.from_at, stretch.late.until_at) == (EARLIER, EARLIER)
     assert stretch.late.noticed_at == OLD_FIRE + 15 * MINUTE
+
+
+@pytest.mark.parametrize(("shift", "minutes"), [(8, {7, 37}), (20, {25, 55}), (-8, {23, 53}), (-50, {5, 35})])
+def test_a_wildcard_is_caught_up_at_the_real_minutes_and_none_of_them_is_named_twice(
+    old: ZoneSource, tmp_path: Path, shift: int, minutes: set[int]
+) -> None:
+    """Each quarter past and to, local time: an outage since ten, an upgrade before anything is caught up."""
+    timer = new(old, CronTrigger("15,45 * * * *", PLACE), at("2026-12-02 10:00"), misfire=CATCH_UP)
+    now = at("2026-12-02 14:48")
+    with zones.working_with(old):
+        claim = claim_schedule(timer, now - 20 * MINUTE, look_ahead=0, room=0)
+    assert claim.following is not None
+    timer = replace(timer, nominal_at=claim.following.nominal_at, due_at=claim.wakes_at, backlog=claim.backlog)
+    source = release(tmp_path, "2026h", {PLACE: [(0, 5 * 3600), (CHANGE, 5 * 3600 + shift * 60)]})
+    made = look(source, replace(timer, zone_data=claim.zone_data), now, claim)
+    assert made is not None
+    assert made.timer.nominal_at is not None
+    with zones.working_with(source):
+        owed = backlog_of(made.timer)
+    everything = [*owed, made.timer.nominal_at]
+    assert everything == sorted(set(everything))
+    assert {moment // MINUTE % 60 for moment in everything} <= minutes
+    assert at("2026-12-02 10:00") < owed[0] < owed[-1] <= now

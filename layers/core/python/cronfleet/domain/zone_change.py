@@ -52,9 +52,11 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     at = _pending(timer, after.trigger, _last_nominal(last), now)
     if at == timer.nominal_at:
         return Moved(_stays(timer, now, change_id), (), _reason(timer, timer))
-    is_late = at is not None and at <= now and _is_in_time(timer, now)
     owed = _carried_over(timer, after.trigger, now)
     at = _earliest(at, _put_off(timer, after.trigger, now))
+    if at is not None and owed and at <= owed[-1].last_at:
+        at = after.trigger.next_after(owed[-1].last_at)
+    is_late = at is not None and at <= now and _is_in_time(timer, now)
     after = new_epoch(after, now)
     if at is not None and is_late:
         owed.append(Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute))
@@ -163,7 +165,12 @@ def _put_off(timer: Timer, trigger: Trigger, now: Instant) -> Instant | None:
 def _moved_stretches(timer: Timer, trigger: Trigger) -> Iterator[tuple[Stretch, Instant, Instant]]:
     """Each stretch, and its first and last nominal where the new data has them."""
     for stretch in stretches_of(timer.backlog):
-        first_at, last_at = (_moved_nominal(timer, trigger, at) for at in (stretch.first_at, stretch.last_at))
+        if naming.is_fixed_time(trigger):
+            first_at, last_at = (_moved_nominal(timer, trigger, at) for at in (stretch.first_at, stretch.last_at))
+        else:
+            # The real minutes that it names in that time.
+            first_at = trigger.next_after(stretch.first_at - 1)
+            last_at = max(latest_fires(trigger, stretch.first_at - 1, stretch.last_at, 1), default=None)
         if first_at is not None and last_at is not None and first_at <= last_at:
             yield stretch, first_at, last_at
 
@@ -178,8 +185,8 @@ def _moved_late(stretch: Stretch, first_at: Instant, last_at: Instant) -> Late:
 
 def _moved_nominal(timer: Timer, trigger: Trigger, at: Instant) -> Instant | None:
     """Where the new data has what the old named `at`; a time that both name stays."""
-    if naming.names(trigger, at) or not naming.is_fixed_time(trigger):
-        return trigger.next_after(at - 1)
+    if naming.names(trigger, at):
+        return at
     return _same_local_time(replace(timer, nominal_at=at), trigger)
 
 
