@@ -6,9 +6,11 @@ from typing import Annotated, Any, Final, Literal
 from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Query
 from pydantic import BeforeValidator
 
+from cronfleet.domain.calendar import DateKind
+from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.outlook import MAX_FIRES
-from cronfleet.domain.shadow_comparison import MAX_TOLERANCE
+from cronfleet.domain.shadow_comparison import MAX_TOLERANCE, State
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 
@@ -35,7 +37,7 @@ VersionQuery = Annotated[
     int | None, BeforeValidator(_whole_number), Query(ge=1, le=999_999_999, description="Left out: the newest.")
 ]
 KindQuery = Annotated[
-    Literal["holiday", "workday", "freeze"] | None,
+    Literal[tuple(kind.value for kind in DateKind)] | None,
     Query(description="What the dates of an iCalendar file are. Left out: holidays."),
 ]
 WeekendQuery = Annotated[
@@ -73,7 +75,7 @@ LastQuery = Annotated[
 ]
 HeartbeatToken = Annotated[str, Path(description="As the URL has it.")]
 PingStateQuery = Annotated[
-    Literal["start", "success", "fail"] | None, Query(alias="state", description="As in the body.")
+    Literal[tuple(state.value for state in PingState)] | None, Query(alias="state", description="As in the body.")
 ]
 ExitCodeQuery = Annotated[
     int | None,
@@ -86,7 +88,7 @@ ToleranceQuery = Annotated[
     Query(ge=0, le=MAX_TOLERANCE // SECOND, description="How far a ping and its fire may lie apart."),
 ]
 ComparedStateQuery = Annotated[
-    Literal["matched", "failed", "missing", "pending", "unexpected"] | None,
+    Literal[tuple(state.value for state in State)] | None,
     Query(description="Only entries of this state; the summary stays as it is."),
 ]
 EntriesLimit = Annotated[
