@@ -36,7 +36,7 @@ run: $(INSTALLED) ## Start the whole product on this machine, at http://127.0.0.
 	@$(PYTHON) -m local
 
 test: $(INSTALLED) ## Install what the tests need and run every one of them
-	@$(PYTHON) -m pytest --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
+	@$(PYTHON) -m pytest -n auto --dist loadscope --no-loadscope-reorder --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
 
 check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 	@$(VENV)/bin/ruff check .
