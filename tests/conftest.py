@@ -1,5 +1,6 @@
 """What every test shares."""
 
+import functools
 import os
 from typing import Any
 
@@ -14,21 +15,37 @@ os.environ["PYTHONTZPATH"] = ""
 settings.register_profile("cronfleet", deadline=None)
 settings.load_profile("cronfleet")
 
-ROOMS_OF_ONE_PROCESS = ("tests/e2e", "tests/integration/infra")
+STACK = "tests/e2e"
+ROOMS_OF_ONE_PROCESS = (STACK, "tests/integration/infra")
 """Folders whose files share something dear, a deployed stack or a synthesised app: one process runs them all."""
+WORLDS = "tests/simulation"
+"""Where no test shares anything, and some take minutes."""
 
 
 class ByFileOrRoom(LoadScopeScheduling):
     """Where tests are spread over processes, each file stays together in one, and so does each room that is dear.
 
-    The first room is the slowest, so files are handed out in the order in which they were collected.
+    Worlds go one by one. The first room is the slowest, so all are handed out in the order of their collection.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
+        if file.startswith(f"{WORLDS}/"):
+            return nodeid
         return next((room for room in ROOMS_OF_ONE_PROCESS if file.startswith(f"{room}/")), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrRoom:
     """How `make test` spreads the tests."""
     return ByFileOrRoom(config, log)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where tests run side by side, those that only compute let the deployed stack go first: it has a clock to keep."""
+    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(f"{STACK}/"):
+        _let_others_go_first()
+
+
+@functools.cache
+def _let_others_go_first() -> None:
+    os.nice(10)
