@@ -23,7 +23,8 @@ def watch(running: Running, screen: Screen) -> None:
     """Watch until a signal stops the stack; raises `StackError` when it cannot go on."""
     try:
         _watch(running, screen)
-    except (ClientError, BotoCoreError):
+    except (ClientError, BotoCoreError, KeyError):
+        # Half an answer, in which a field is missing, is what an emulator leaves that is killed while it answers.
         emulator.require_alive(running.emulator, running.folder)
         raise
 

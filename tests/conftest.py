@@ -16,23 +16,23 @@ settings.register_profile("cronfleet", deadline=None)
 settings.load_profile("cronfleet")
 
 STACK = "tests/e2e"
-ROOMS_OF_ONE_PROCESS = (STACK, "tests/integration/infra")
-"""Folders whose files share something dear, a deployed stack or a synthesised app: one process runs them all."""
+ROOM_OF_ONE_PROCESS = "tests/integration/infra"
+"""Whose files share something dear, the synthesised app: one process runs them all."""
 WORLDS = "tests/simulation"
 """Where no test shares anything, and some take minutes."""
 
 
 class ByFileOrRoom(LoadScopeScheduling):
-    """Where tests are spread over processes, each file stays together in one, and so does each room that is dear.
+    """Where tests are spread over processes, each file stays together in one, and so does the synthesised app.
 
-    Worlds go one by one. The first room is the slowest, so all are handed out in the order of their collection.
+    Worlds go one by one. What comes first, the deployed stack, is slowest, so the order is that of the collection.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if file.startswith(f"{WORLDS}/"):
             return nodeid
-        return next((room for room in ROOMS_OF_ONE_PROCESS if file.startswith(f"{room}/")), file)
+        return ROOM_OF_ONE_PROCESS if file.startswith(f"{ROOM_OF_ONE_PROCESS}/") else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileOrRoom:
