@@ -11,7 +11,7 @@ from calendar import isleap, monthrange
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
-from itertools import product, takewhile
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from cronfleet.domain import aws_dialect, cron_grammar
@@ -21,6 +21,8 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.zones import DAY_SECONDS, LATEST_SECOND, LOOK_BACK_SECONDS, Segment, Zone
 
 if TYPE_CHECKING:
+    from croniter import croniter
+
     from cronfleet.domain.trigger import CronTrigger
 
 EXPRESSIONS_KEPT: Final = 4096
@@ -116,28 +118,47 @@ class MonthDays:
     """The matching days of a month. Months come in 28 shapes only (four lengths, seven weekdays to begin on), so what
     was once worked out is kept by shape and serves every year and every expression with the same day rule.
 
-    Plain numbers are croniter's search; what it cannot say (`L-3`, `LW`, several `W`, `#` under either-or) is resolved
-    here.
+    Where plain numbers in both day fields have a say, croniter searches. What one field decides alone needs no search,
+    and what croniter cannot say (`L-3`, `LW`, several `W`, `#` under either-or) is resolved here.
     """
 
-    __slots__ = ("_found", "_rule")
+    __slots__ = ("_bits", "_croniter", "_found", "_rule")
 
     def __init__(self, rule: DayRule) -> None:
         self._rule = rule
-        self._found: dict[tuple[int, int], int] = {}
+        self._bits: dict[tuple[int, int], int] = {}
         """By (length, first weekday), the days as bits: bit n is day n."""
+        self._found: dict[tuple[int, int, int], int] = {}
+        """By (day, length, first weekday), what croniter found."""
+        self._croniter: croniter | None = None
 
     def first_from(self, day: int, length: int, first_weekday: int) -> int:
         """The first matching day that is not before `day`, or 0, in a month of `length` days whose first day is
         `first_weekday` (Monday is 0).
         """
-        key = (length, first_weekday)
-        days = self._found.get(key)
-        if days is None:
-            search = _days_by_croniter if self._rule.is_plain and not self._rule.is_every_day else days_of_shape
-            days = self._found[key] = sum(1 << each for each in search(self._rule, *key))
-        later = days >> day
+        if self._rule.is_plain and self._rule.has_two_fields:
+            key = (day, length, first_weekday)
+            found = self._found.get(key)
+            if found is None:
+                found = self._found[key] = self._ask_croniter(*key)
+            return found
+        later = self._days(length, first_weekday) >> day
         return day + (later & -later).bit_length() - 1 if later else 0
+
+    def _days(self, length: int, first_weekday: int) -> int:
+        shape = (length, first_weekday)
+        days = self._bits.get(shape)
+        if days is None:
+            days = self._bits[shape] = sum(1 << day for day in days_of_shape(self._rule, *shape))
+        return days
+
+    def _ask_croniter(self, day: int, length: int, first_weekday: int) -> int:
+        year, month = _month_of_shape(length, first_weekday)
+        before = datetime(year, month, day) - timedelta(minutes=1)  # noqa: DTZ001 - a wall-clock time, without a zone
+        if self._croniter is None:
+            self._croniter = _croniter(self._rule, before)
+        found: datetime = self._croniter.get_next(datetime, before)
+        return found.day if (found.year, found.month) == (year, month) else 0
 
 
 def days_of_shape(rule: DayRule, length: int, first_weekday: int) -> set[int]:
@@ -247,15 +268,11 @@ def day_search(rule: DayRule) -> MonthDays:
     return MonthDays(rule)
 
 
-def _days_by_croniter(rule: DayRule, length: int, first_weekday: int) -> set[int]:
-    """The same as `days_of_shape`, for plain numbers."""
-    from croniter import croniter  # noqa: PLC0415 - 50 ms that a function which searches no days never pays
+def _croniter(rule: DayRule, start: datetime) -> "croniter":
+    from croniter import croniter  # noqa: PLC0415 - 50 ms that a function which needs no such search never pays
 
     month_days, weekdays = (",".join(map(str, numbers)) for numbers in (rule.month_days, rule.weekdays))
-    year, month = _month_of_shape(length, first_weekday)
-    before = datetime(year, month, 1) - timedelta(minutes=1)  # noqa: DTZ001 - a wall-clock time, without a zone
-    found = croniter(f"0 0 {month_days} * {weekdays}", before, day_or=not rule.both).all_next(datetime)
-    return {at.day for at in takewhile(lambda at: (at.year, at.month) == (year, month), found)}
+    return croniter(f"0 0 {month_days} * {weekdays}", start, day_or=not rule.both)
 
 
 @cache

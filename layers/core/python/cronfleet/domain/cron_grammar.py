@@ -71,6 +71,11 @@ class DayRule:
         return all(full) if self.both else any(full)
 
     @property
+    def has_two_fields(self) -> bool:
+        """Neither field is full, so that both have a say."""
+        return len(self.month_days) < 31 and len(self.weekdays) < 7
+
+    @property
     def is_plain(self) -> bool:
         """Numbers only: no `L`, `W` or `#`."""
         return not (self.from_last or self.nearest or self.nth)
