@@ -147,8 +147,7 @@ class World:
         return Retimings(store=store, clock=process, ids=self._ids, telemetry=self._notes, steps=steps)
 
     def _lay_ticks(self, process: Process) -> None:
-        put = lambda entry: self.ticks.put(*entry)  # noqa: E731 - one line is clearer
-        queue = WiredQueue(put, Wire(self.weather, process), self.weather)
+        queue = WiredQueue(lambda entry: self.ticks.put(*entry), Wire(self.weather, process), self.weather)
         Ticker(tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------

@@ -144,3 +144,15 @@ def no_actor_left(*actors: Actor) -> Iterator[None]:
     finally:
         for actor in actors:
             actor.kill()
+
+
+def overtake(first: Actor, second: Actor, steps: int) -> None:
+    """`first` stands still where it is; `second` takes `steps` and stands still in its turn; then both go on to their
+    ends, the one that was overtaken before the other. Neither may end in an error.
+    """
+    with no_actor_left(first, second):
+        second.run(steps)
+        first.run()
+        second.run()
+        assert first.error is None
+        assert second.error is None

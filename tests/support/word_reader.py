@@ -5,14 +5,12 @@ reads a sentence as this reader does knows every fire, so two expressions with t
 """
 
 import re
-from calendar import monthrange
+from calendar import day_name, month_name, monthrange
 from dataclasses import dataclass
 from datetime import date
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # noqa: SIM905
+MONTHS = list(month_name)[1:]
+WEEKDAYS = list(day_name)
 PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": 0}
 
 NUMBERS = r"\d+(?:(?:, | and | to )\d+)*(?: in steps of \d+)?"

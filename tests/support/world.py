@@ -14,6 +14,7 @@ from cronfleet.domain.trigger import fires
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.retiming import Retimings
 from cronfleet.services.sweeper import Sweeper
 from tests.support.actors import Actor
 from tests.support.builders import definition
@@ -88,14 +89,15 @@ class World:
 
         return Actor(name, body)
 
-    def sweeper(self) -> Sweeper:
+    def sweeper(self, shards: int = 1, retimings: Retimings | None = None) -> Sweeper:
         return Sweeper(
             store=self.store,
             run_queue=self.run_queue,
             dispatcher=self.dispatcher(),
             clock=self.clock,
             telemetry=self.notes,
-            shards=1,
+            shards=shards,
+            retimings=retimings,
         )
 
     def sweep(self) -> Any:

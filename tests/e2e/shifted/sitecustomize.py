@@ -45,4 +45,4 @@ def _note(request: str) -> None:
 
 
 time.sleep = _sleep
-http.client.HTTPConnection.putheader = _noting  # type: ignore[method-assign]
+http.client.HTTPConnection.putheader = _noting  # type: ignore[method-assign]  # every request is noted

@@ -147,11 +147,11 @@ def test_a_calendar_that_is_not_there_is_the_trouble_of_its_schedule_alone(store
 
 def test_the_content_is_not_kept_with_the_trigger(store: Any) -> None:
     bound = using()
-    rule = replace(trigger_of(bound).calendar, days=calendar(1, description="not the stored one"))  # type: ignore[type-var]
+    rule = replace(trigger_of(bound).calendar, days=calendar(1, description="not the stored one"))  # type: ignore[type-var]  # it has one
     store.commit(
         [InsertCalendar(calendar()), CreateTimer(replace(bound, trigger=replace(bound.trigger, calendar=rule)))]
     )
-    assert trigger_of(store.get_timer(TENANT, "nightly")).calendar.days == calendar()  # type: ignore[union-attr]
+    assert trigger_of(store.get_timer(TENANT, "nightly")).calendar.days == calendar()  # type: ignore[union-attr]  # as above
     with pytest.raises(Unbound):
         bound.trigger.next_after(NOON)
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import time_machine
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -11,33 +10,12 @@ from hypothesis import strategies as st
 from cronfleet import preview, settings
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.dispatch_plan import claim_schedule
-from cronfleet.domain.instant import SECOND, to_datetime
+from cronfleet.domain.instant import SECOND
 from cronfleet.domain.schedule import Status
 from cronfleet.ports.job_store import Listed, NoAnswer, Page, Refused
 from functions.api import app, handler
-from tests.support import stores
-from tests.support.api import CONTEXT, NIGHTLY, Api, api_on, api_on_memory, event_of
+from tests.support.api import CONTEXT, NIGHTLY, api_on, api_on_memory, event_of
 from tests.support.faults import Faulty
-from tests.support.settable_clock import NOON, TravellingClock
-
-
-@pytest.fixture(params=["memory", "moto"])
-def api(request, monkeypatch):
-    if request.param == "memory":
-        yield api_on_memory(monkeypatch)
-    else:
-        # moto's answers carry its time, and the function refuses to change anything under a clock that is off.
-        with (
-            time_machine.travel(to_datetime(NOON), tick=False) as traveller,
-            stores.moto_engine(TravellingClock(traveller)) as engine,
-        ):
-            yield api_on(monkeypatch, engine.store, engine.clock)
-
-
-@pytest.fixture
-def memory(monkeypatch) -> Api:
-    return api_on_memory(monkeypatch)
-
 
 # --- a schedule's life -----------------------------------------------------------------------------------------
 

@@ -4,19 +4,15 @@ import json
 from urllib.parse import urlencode
 
 import pytest
-import time_machine
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import SECOND, to_datetime
+from cronfleet.domain.instant import SECOND
 from cronfleet.services.schedules import Schedules
 from functions.api import importing, yaml_reading
 from functions.api.documents import MAX_DOCUMENT_BYTES
-from tests.support import stores
-from tests.support.api import api_on, api_on_memory
-from tests.support.settable_clock import NOON, TravellingClock
 
 CRONTAB = """\
 MAILTO=ops@example.com
@@ -46,23 +42,6 @@ EXPORTED = {
     "ScheduleExpressionTimezone": "Asia/Kolkata",
     "Target": {"Arn": LAMBDA, "Input": "{}"},
 }
-
-
-@pytest.fixture(params=["memory", "moto"])
-def api(request, monkeypatch):
-    if request.param == "memory":
-        yield api_on_memory(monkeypatch)
-    else:
-        with (
-            time_machine.travel(to_datetime(NOON), tick=False) as traveller,
-            stores.moto_engine(TravellingClock(traveller)) as engine,
-        ):
-            yield api_on(monkeypatch, engine.store, engine.clock)
-
-
-@pytest.fixture
-def memory(monkeypatch):
-    return api_on_memory(monkeypatch)
 
 
 def send(api, kind, body, media_type="text/plain", **query):

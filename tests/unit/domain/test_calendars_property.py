@@ -79,7 +79,7 @@ def test_the_named_days_are_those_that_a_walk_from_day_to_day_finds(calendar: An
     assert isinstance(search, CalendaredCron)
     oracle = CalendarOracle(expression, "UTC", use={**use, "content": calendar})
     walked = [FIRST + timedelta(days=n) for n in range(DAYS)]
-    wanted = [day for day in walked if oracle.matches(datetime(day.year, day.month, day.day, 9))]  # noqa: DTZ001 - a wall
+    wanted = [day for day in walked if oracle.matches(datetime(day.year, day.month, day.day, 9))]  # noqa: DTZ001 - no zone
     assert [to_date(day) for day in search.days(to_day(FIRST), to_day(walked[-1]))] == wanted
 
 

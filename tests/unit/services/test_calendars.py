@@ -197,7 +197,7 @@ def test_two_versions_in_a_row_end_with_the_newest_one(world: World) -> None:
     calendars.put(ACME, "uk", content("2026-12-01"))
     calendars.put(ACME, "uk", content("2026-12-02"))
     retime(world)
-    rule = world.timer().trigger.calendar  # type: ignore[union-attr]
+    rule = world.timer().trigger.calendar  # type: ignore[union-attr]  # it is a cron
     assert rule is not None
     assert rule.version == 3
     assert world.timer().nominal_at == NINE

@@ -15,7 +15,7 @@ from cronfleet.domain.schedule import Pause, Spec, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trigger import OneShotTrigger, fires
 from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, UpdateTimer, Write
-from tests.support.actors import no_actor_left
+from tests.support.actors import overtake
 from tests.support.builders import at, backlog_of, cron, every, timer
 from tests.support.world import World
 
@@ -100,12 +100,7 @@ def test_a_dispatcher_that_lost_its_lease_anywhere_and_lives_on_does_no_harm(sce
             first = world.tick_as_actor("first").run(first_steps)
             world.clock.advance(PAST_EVERY_LEASE)
             second = world.tick_as_actor("second")
-            with no_actor_left(first, second):
-                second.run(second_steps)
-                first.run()
-                second.run()
-                assert first.error is None
-                assert second.error is None
+            overtake(first, second, second_steps)
             settle(world)
             check(world)
 

@@ -85,8 +85,8 @@ def test_who_finds_no_room_in_a_tick_is_put_off_to_one_that_has_it_and_nobody_wa
     tally = Tally(tenant_limit=20)
     missed = [timer(cron("0 2 * * *"), TWO, schedule_id=f"s{number}") for number in range(5)]
     made = plan(missed, TWO + HOUR, tally)
-    assert [len(claim.caught_up) for claim in made.claims] == [1, 0, 0, 0, 0]  # type: ignore[union-attr]
-    turns = [claim.backlog.turn_at for claim in made.claims[1:]]  # type: ignore[union-attr]
+    assert [len(claim.caught_up) for claim in made.claims] == [1, 0, 0, 0, 0]  # type: ignore[union-attr]  # all are schedules'
+    turns = [claim.backlog.turn_at for claim in made.claims[1:]]  # type: ignore[union-attr]  # as above
     assert turns == [TWO + HOUR + number * 5 * SECOND for number in (1, 2, 3, 4)]
     assert Tally(tenant_limit=0).room("acme") == 1, "a tenant that is held to nothing still catches up"
 

@@ -227,7 +227,7 @@ def test_a_partial_batch_failure_is_retried_per_entry() -> None:
     refused: list[str] = []
 
     def accepts(message: object) -> bool:
-        key = message.key.schedule_id  # type: ignore[attr-defined]
+        key = message.key.schedule_id  # type: ignore[attr-defined]  # the run queue holds run messages
         if key == "job-3" and key not in refused:
             refused.append(key)
             return False

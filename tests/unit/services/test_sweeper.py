@@ -15,7 +15,7 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
 from cronfleet.ports.job_store import Damaged
-from cronfleet.services.sweeper import QUIET_AFTER, Sweeper
+from cronfleet.services.sweeper import QUIET_AFTER
 from tests.support.builders import at, cron, timer
 from tests.support.world import World
 
@@ -296,15 +296,7 @@ def test_a_damaged_batch_in_the_log_of_one_shard_leaves_the_others_their_sweep(m
         return read(shard)
 
     monkeypatch.setattr(world.store, "get_books", damaged)
-    sweeper = Sweeper(
-        store=world.store,
-        run_queue=world.run_queue,
-        dispatcher=world.dispatcher(),
-        clock=world.clock,
-        telemetry=world.notes,
-        shards=2,
-    )
-    report = sweeper.sweep(world.clock.now() + MINUTE)
+    report = world.sweeper(shards=2).sweep(world.clock.now() + MINUTE)
     assert (report.shards, report.failed_shards, report.resent) == (1, 1, 1)
     (failed,) = [said for name, said in world.notes.alarms if name == "sweep_failed"]
     assert failed["shard"] == 1

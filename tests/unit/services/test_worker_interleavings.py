@@ -15,7 +15,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.ports.job_store import InsertRun, NoAnswer
-from tests.support.actors import no_actor_left
+from tests.support.actors import no_actor_left, overtake
 from tests.support.builders import every, message
 from tests.support.faults import Crash, FaultAt
 from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Once, Workshop, fails_first
@@ -182,12 +182,7 @@ def test_a_worker_that_stands_still_past_its_lease_and_one_that_takes_over_in_ev
             first = world.deliver_as_actor("first").run(first_steps)
             world.clock.advance(PAST_LEASE)
             second = world.deliver_as_actor("second")
-            with no_actor_left(first, second):
-                second.run(second_steps)
-                first.run()
-                second.run()
-                assert first.error is None
-                assert second.error is None
+            overtake(first, second, second_steps)
             finished_well(world)
 
 

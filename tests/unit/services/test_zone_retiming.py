@@ -357,15 +357,7 @@ def test_the_sweeper_gives_retiming_what_time_is_left_and_survives_its_trouble(
     upgraded(world, sources[1])
 
     def sweeper(store: Any) -> Sweeper:
-        return Sweeper(
-            store=world.store,
-            run_queue=world.run_queue,
-            dispatcher=world.dispatcher(),
-            clock=world.clock,
-            telemetry=world.notes,
-            shards=1,
-            retimings=service_of(world, store),
-        )
+        return world.sweeper(retimings=service_of(world, store))
 
     def trouble(when: str, name: str) -> None:
         if name == "list_everywhere":

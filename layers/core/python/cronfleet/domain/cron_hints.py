@@ -31,7 +31,7 @@ def did_you_mean(text: str) -> str | None:
 def is_accepted(text: str) -> bool:
     """Whether `text` is an expression: whoever follows a suggestion must not be refused again."""
     from cronfleet.domain import aws_dialect, cron  # noqa: PLC0415 - they ask for hints in turn
-    from cronfleet.domain.cron_grammar import Dialect  # noqa: PLC0415
+    from cronfleet.domain.cron_grammar import Dialect  # noqa: PLC0415 - as above
 
     try:
         read = aws_dialect.read(text)

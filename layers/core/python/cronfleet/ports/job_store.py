@@ -206,7 +206,7 @@ class InsertPing:
     ping: Ping
 
 
-Write: TypeAlias = (
+Put: TypeAlias = (
     CreateTimer
     | UpdateTimer
     | InsertDefinition
@@ -219,10 +219,12 @@ Write: TypeAlias = (
     | PutZoneRelease
     | PutCalendarHead
     | InsertCalendar
-    | CheckCalendar
     | PutHeartbeat
     | InsertPing
 )
+"""The writes that leave an item."""
+
+Write: TypeAlias = Put | CheckCalendar
 
 
 class TimedStore(Protocol):

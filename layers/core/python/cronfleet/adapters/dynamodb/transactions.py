@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, assert_never
+from typing import Any, Final, assert_never
 
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
@@ -36,6 +36,7 @@ from cronfleet.ports.job_store import (
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
+    Put,
     PutCalendarHead,
     PutHeartbeat,
     PutZoneRelease,
@@ -45,24 +46,6 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.ports.own_writes import proves_commit
-
-Put: TypeAlias = (
-    CreateTimer
-    | UpdateTimer
-    | InsertDefinition
-    | InsertRun
-    | ReplaceRun
-    | InsertRunTimer
-    | InsertAudit
-    | InsertIdempotency
-    | InsertRetiming
-    | PutZoneRelease
-    | PutCalendarHead
-    | InsertCalendar
-    | PutHeartbeat
-    | InsertPing
-)
-"""The writes that put an item."""
 
 MAX_WRITES: Final = 100
 """Actions per TransactWriteItems."""

@@ -178,7 +178,8 @@ class _Child:
         return Result(Outcome.FAILED, f"its process was ended by {name}{hint}")
 
     def _wait_briefly(self) -> os.waitid_result | None:
-        # The end of a process and the end of its sockets are not one moment.
+        # The end of a process and the end of its sockets are not one moment. Looked for again and again, because no
+        # system call waits for a child with a limit on every platform.
         for _ in range(100):
             end = self._end()
             if end is not None:
