@@ -13,7 +13,7 @@ from local.aws import Aws
 from local.testing import StackProcess
 from tests.e2e import victims
 from tests.e2e.callers import Client
-from tests.e2e.clocks import BORNE, FUNCTIONS, IN_HAND_MS, REFUSED, Clocks
+from tests.e2e.clocks import BORNE, FUNCTIONS, IN_HAND_MS, REFUSED, TIMELESS, Clocks
 
 LEASE_FREEZES = (6, 20, 90)
 """Seconds: longer than a slot, than a dispatcher's lease, than an ordinary attempt's lease."""
@@ -25,6 +25,9 @@ CALLED_SELDOM = ("api", "ticker", "sweeper")
 """What nobody may happen to call while its clock is wrong; the API is asked for little else than reads at times."""
 
 CALL_SECONDS = 60
+HEARD_SECONDS = 60
+"""How long one whose clock is wrong, and that nobody kills or freezes, may take to be heard of."""
+
 BUSY_SECONDS = 6
 """Jobs of some seconds begin every few; fewer while workers have a wrong clock."""
 
@@ -62,6 +65,24 @@ class Storm:
         # Not at once: one that was wrong for a moment proves nothing.
         time.sleep(max(0.0, max(self._wrong.values(), default=0.0) - time.monotonic()))
         self._mend(float("inf"))
+
+    def insist(self) -> None:
+        """What chance left out: a clock that nobody was heard of yet is wrong once more, until its function alarms.
+
+        A function may have been killed, frozen or idle whenever its clock was wrong in the storm.
+        """
+        assert self.clocks is not None
+        for name in [name for name in FUNCTIONS if name not in TIMELESS and name not in self._heard()]:
+            self.mislead(name, REFUSED)
+            patience = time.monotonic() + HEARD_SECONDS
+            while name not in self._heard() and time.monotonic() < patience:
+                time.sleep(1)
+                self.clocks.listen()
+            self._mend(float("inf"))
+
+    def _heard(self) -> set[str]:
+        assert self.clocks is not None
+        return {name for name, _ in self.clocks.alarmed}
 
     def _once(self, strike: Callable[[], str]) -> None:
         what = strike()

@@ -52,6 +52,8 @@ def aftermath(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
         callers.start()
         storm = Storm(stack, 1, clocks, gentle=True)
         storm.rage(STORM_SECONDS)
+        if clocks:
+            storm.insist()
         callers.stop()
         verdict = settle(stack, callers, clocks, now() - SECOND, SETTLE_SECONDS, lambda _: sweep(stack))
         callers.receiver.close()
