@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from cronfleet import bootstrap
 from cronfleet.domain.errors import ClockSkewed
 
-from . import problems
+from . import permissions, problems
 from .reading import check_unread
 from .routes import (
     bulk,
@@ -59,6 +59,19 @@ for module in (
     app.include_router(module.router)
 
 
+def _admit(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
+    """Nobody gets to a route that the caller's role does not allow, or to another tenant's things."""
+    route = resolver.context["_route"]
+    if "not_found" not in route.func.__name__:
+        permissions.admit(
+            resolver.current_event.raw_event,
+            route.method,
+            route.openapi_path,
+            resolver.context.get("_route_args", {}).get("tenant_id"),
+        )
+    return following(resolver)
+
+
 def _refuse_what_would_be_ignored(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
     """A parameter with a typing error in its name would otherwise be ignored, and the answer be another's; a condition
     that nobody checks would let the change through that it should have stopped.
@@ -89,7 +102,7 @@ def _refuse_unread_guards(event: dict[str, Any], route: Any) -> None:
         raise problems.invalid(problems.FieldError(name, _GUARDS[name]) for name in unread)
 
 
-app.use(middlewares=[_refuse_what_would_be_ignored])
+app.use(middlewares=[_admit, _refuse_what_would_be_ignored])
 
 
 def routes() -> list[Any]:

@@ -17,6 +17,7 @@ from cronfleet.domain.errors import (
     Contended,
     CronfleetError,
     Exists,
+    Forbidden,
     Invalid,
     KeyReused,
     NotFound,
@@ -164,6 +165,8 @@ def _of_domain(error: CronfleetError) -> Problem:
             return invalid((FieldError(name or "body", reason),))
         case NotFound(what=what):
             return _one(404, "not-found", "There is no such thing", f"{what}_id", str(error))
+        case Forbidden():
+            return Problem(403, "forbidden", "The role does not suffice", str(error))
         case Exists():
             return _one(409, "exists", "The id is taken", "id", str(error))
         case Stale():

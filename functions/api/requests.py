@@ -7,26 +7,49 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.tenant import TIERS, Tenant
+from cronfleet.domain.role import Role
+from cronfleet.domain.tenant import ID_PATTERN, TIERS, Tenant
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import Conditions, Once
 
 from .problems import unauthenticated
 from .reading import parse
 
+ADMITTED: Final = "cronfleet_caller"
+"""Where in an event's `requestContext` the admitted caller stands; no gateway writes that name."""
+
 _ETAGS: Final = re.compile(r'\s*(W/)?"[\x21\x23-\x7e]{0,200}"\s*(,\s*(W/)?"[\x21\x23-\x7e]{0,200}"\s*){0,9}')
 _ETAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,128}")
 
 
+TENANT_HEADER: Final = "Cronfleet-Tenant"
+"""The tenant that a platform admin acts for."""
+
+
 def caller_of(event: Mapping[str, Any]) -> Caller:
-    """The caller that the authorizer has recognised; raises a 401 where it was left out."""
+    """The caller of a request that has passed `permissions.admit`; before that, the credential's own."""
+    admitted = event["requestContext"].get(ADMITTED)
+    return admitted if isinstance(admitted, Caller) else credential_of(event)
+
+
+def credential_of(event: Mapping[str, Any]) -> Caller:
+    """The caller that the authorizer has recognised, in its own tenant; raises a 401 where it was left out."""
     context = event["requestContext"]
     known = (context.get("authorizer") or {}).get("lambda") or {}
     tenant, tier, key_id = (known.get(name) for name in ("tenant", "tier", "key_id"))
-    if not tenant or tier not in TIERS or not key_id:
+    role = known.get("role", Role.TENANT_ADMIN)
+    if not tenant or tier not in TIERS or not key_id or role not in tuple(Role):
         raise unauthenticated()
-    return Caller(Tenant(tenant, tier), key_id, context["requestId"])
+    return Caller(Tenant(tenant, tier), key_id, context["requestId"], Role(role), known.get("actor", ""))
+
+
+def tenant_asked_for(event: Mapping[str, Any]) -> str | None:
+    """The tenant that the request names in its header, if it names one; raises `Invalid` for what is no id."""
+    named = _header(event, TENANT_HEADER.lower())
+    if named is not None and not ID_PATTERN.fullmatch(named):
+        raise Invalid(TENANT_HEADER, "is no tenant's id: write 1 to 64 letters, digits, dots, dashes and underscores")
+    return named
 
 
 def once_of(event: Mapping[str, Any]) -> Once | None:

@@ -60,14 +60,20 @@ class Answer:
 
 
 def event_of(
-    method: str, target: str, body: Any = None, *, tenant: str = "acme", headers: dict[str, str] | None = None
+    method: str,
+    target: str,
+    body: Any = None,
+    *,
+    tenant: str = "acme",
+    role: str = "tenant_admin",
+    headers: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """The event that the gateway makes of a request. `body`: JSON to be, text as it is, or bytes (sent as base64)."""
     path, _, query = target.partition("?")
     event = copy.deepcopy(RECORDED)
     event["rawPath"], event["rawQueryString"] = path, query
     event["requestContext"]["http"] |= {"method": method, "path": path}
-    event["requestContext"]["authorizer"]["lambda"]["tenant"] = tenant
+    event["requestContext"]["authorizer"]["lambda"] |= {"tenant": tenant, "role": role}
     if query:
         event["queryStringParameters"] = _joined(parse_qsl(query, keep_blank_values=True))
     if body is not None:

@@ -17,7 +17,7 @@ def named() -> set[tuple[str, str]]:
 def test_the_document_names_every_route_and_no_other() -> None:
     paths = json.loads((DOCS / "api" / "openapi.json").read_text(encoding="utf-8"))["paths"]
     routes = {
-        (method.upper(), path.replace("{schedule_id}", "{id}"))
+        (method.upper(), re.sub("{(schedule|tenant)_id}", "{id}", path))
         for path, methods in paths.items()
         for method in methods.keys() & {"get", "post", "put", "patch", "delete"}
     }

@@ -5,6 +5,8 @@ Every message says what was wrong, where, and what to write instead.
 
 from collections.abc import Sequence
 
+from cronfleet.domain.role import Role
+
 
 class CronfleetError(Exception):
     """The base of every error that the product raises on purpose."""
@@ -62,6 +64,15 @@ class Stale(CronfleetError):
             f"the {what} has changed: If-Match was {', '.join(expected)}, the current ETag is {current}; read it again"
         )
         self.current = current
+
+
+class Forbidden(CronfleetError):
+    """The caller's role does not suffice; `needed` is the least that would."""
+
+    def __init__(self, needed: Role, role: Role) -> None:
+        super().__init__(f"this takes the role {needed} or one above it; this credential has the role {role}")
+        self.needed = needed
+        self.role = role
 
 
 class Contended(CronfleetError):

@@ -1,0 +1,119 @@
+"""Permissions: the one table of which role each route takes, and the one place that asks it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cronfleet.domain.errors import Invalid, NotFound
+from cronfleet.domain.role import Role
+from cronfleet.domain.tenant import Tenant
+from cronfleet.services.access import Caller
+
+from .requests import ADMITTED, TENANT_HEADER, credential_of, tenant_asked_for
+
+PUBLIC: Final = None
+"""In the place of a role: the route needs no credential."""
+
+ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
+    ("GET", "/"): PUBLIC,
+    ("GET", "/docs"): PUBLIC,
+    ("GET", "/openapi.json"): PUBLIC,
+    ("POST", "/v1/heartbeats/{token}"): PUBLIC,  # its token is a credential of its own
+    # Reads.
+    ("GET", "/v1/health"): Role.VIEWER,
+    ("GET", "/v1/timezone-data"): Role.VIEWER,
+    ("POST", "/v1/preview"): Role.VIEWER,
+    ("GET", "/v1/lint"): Role.VIEWER,
+    ("GET", "/v1/lint/crowded-minutes"): Role.VIEWER,
+    ("GET", "/v1/schedules"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/fires"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/runs"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/explain"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/ledger"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/shadow"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/heartbeat"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/versions"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/versions/{version}"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/versions/{version}/diff"): Role.VIEWER,
+    ("GET", "/v1/runs/{run_id}"): Role.VIEWER,
+    ("GET", "/v1/calendars"): Role.VIEWER,
+    ("GET", "/v1/calendars/{name}"): Role.VIEWER,
+    ("GET", "/v1/calendars/{name}/versions"): Role.VIEWER,
+    ("GET", "/v1/freezes"): Role.VIEWER,
+    ("GET", "/v1/freezes/{freeze_id}"): Role.VIEWER,
+    ("GET", "/v1/tenants/{tenant_id}"): Role.VIEWER,
+    ("GET", "/v1/tenants/{tenant_id}/usage"): Role.VIEWER,
+    # What is there is stopped, started, and looked into.
+    ("POST", "/v1/schedules/{schedule_id}/pause"): Role.OPERATOR,
+    ("POST", "/v1/schedules/{schedule_id}/resume"): Role.OPERATOR,
+    ("POST", "/v1/schedules/{schedule_id}/shadow"): Role.OPERATOR,
+    ("POST", "/v1/schedules/{schedule_id}/run"): Role.OPERATOR,
+    ("POST", "/v1/runs/{run_id}/cancel"): Role.OPERATOR,
+    ("POST", "/v1/bulk/pause"): Role.OPERATOR,
+    ("POST", "/v1/bulk/resume"): Role.OPERATOR,
+    ("GET", "/v1/audit"): Role.OPERATOR,
+    # What is there becomes something else.
+    ("POST", "/v1/schedules"): Role.EDITOR,
+    ("PUT", "/v1/schedules/{schedule_id}"): Role.EDITOR,
+    ("PATCH", "/v1/schedules/{schedule_id}"): Role.EDITOR,
+    ("DELETE", "/v1/schedules/{schedule_id}"): Role.EDITOR,
+    ("POST", "/v1/schedules/{schedule_id}/rollback"): Role.EDITOR,
+    ("POST", "/v1/schedules/{schedule_id}/heartbeat"): Role.EDITOR,
+    ("PUT", "/v1/calendars/{name}"): Role.EDITOR,
+    ("DELETE", "/v1/calendars/{name}"): Role.EDITOR,
+    ("POST", "/v1/imports/crontab"): Role.EDITOR,
+    ("POST", "/v1/imports/eventbridge"): Role.EDITOR,
+    ("POST", "/v1/imports/kubernetes"): Role.EDITOR,
+    ("POST", "/v1/imports/cronfleet"): Role.EDITOR,
+    ("POST", "/v1/bulk/cancel"): Role.EDITOR,
+    ("POST", "/v1/bulk/labels"): Role.EDITOR,
+    # The tenant as a whole. The freeze of a tier takes a platform admin: that stands in the body.
+    ("POST", "/v1/freezes"): Role.TENANT_ADMIN,
+    ("PATCH", "/v1/freezes/{freeze_id}"): Role.TENANT_ADMIN,
+    ("DELETE", "/v1/freezes/{freeze_id}"): Role.TENANT_ADMIN,
+    ("GET", "/v1/audit/export"): Role.TENANT_ADMIN,
+    ("GET", "/v1/audit/verify"): Role.TENANT_ADMIN,
+    ("GET", "/v1/tenants/{tenant_id}/export"): Role.TENANT_ADMIN,
+    ("GET", "/v1/tenants/{tenant_id}/keys"): Role.TENANT_ADMIN,
+    ("POST", "/v1/tenants/{tenant_id}/keys"): Role.TENANT_ADMIN,
+    ("POST", "/v1/tenants/{tenant_id}/keys/{key_id}/rotate"): Role.TENANT_ADMIN,
+    ("DELETE", "/v1/tenants/{tenant_id}/keys/{key_id}"): Role.TENANT_ADMIN,
+    # All tenants.
+    ("POST", "/v1/tenants"): Role.PLATFORM_ADMIN,
+    ("GET", "/v1/tenants"): Role.PLATFORM_ADMIN,
+    ("PATCH", "/v1/tenants/{tenant_id}"): Role.PLATFORM_ADMIN,
+    ("DELETE", "/v1/tenants/{tenant_id}"): Role.PLATFORM_ADMIN,
+    ("POST", "/v1/tenants/{tenant_id}/suspend"): Role.PLATFORM_ADMIN,
+    ("POST", "/v1/tenants/{tenant_id}/resume"): Role.PLATFORM_ADMIN,
+    ("GET", "/v1/tenants/{tenant_id}/deletion"): Role.PLATFORM_ADMIN,
+}
+"""The least role for each route, by method and path. A test fails for a route without a line."""
+
+
+def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | None) -> None:
+    """Lets the request through, with its `Caller` noted for `caller_of`.
+
+    Raises a 401 for a request without a credential, `NotFound` for another tenant's things, `Forbidden` for a role
+    that does not suffice, and in that order: who may not know of a tenant is not told which role would do.
+    """
+    needed = ROLES[method, path]
+    if needed is PUBLIC:
+        return
+    caller = _in_tenant(event, credential_of(event), tenant_in_path)
+    caller.require(needed)
+    event["requestContext"][ADMITTED] = caller
+
+
+def _in_tenant(event: dict[str, Any], caller: Caller, tenant_in_path: str | None) -> Caller:
+    """`caller` in the tenant that the path or the header names, which for most can be their own only."""
+    in_header = tenant_asked_for(event)
+    if in_header is not None and tenant_in_path not in (None, in_header):
+        raise Invalid(TENANT_HEADER, f"is {in_header!r}, but the path says {tenant_in_path!r}; leave the header out")
+    wanted = tenant_in_path or in_header
+    if wanted in (None, caller.tenant.tenant_id):
+        return caller
+    if not caller.role.allows(Role.PLATFORM_ADMIN):
+        raise NotFound("tenant", str(wanted))
+    return Caller(
+        Tenant(str(wanted)), caller.key_id, caller.request_id, caller.role, caller.actor, caller.tenant.tenant_id
+    )
