@@ -7,6 +7,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from cronfleet import bootstrap
 from cronfleet.domain.errors import ClockSkewed
@@ -59,17 +60,17 @@ for module in (
     app.include_router(module.router)
 
 
-def _admit(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
-    """Nobody gets to a route that the caller's role does not allow, or to another tenant's things."""
-    route = resolver.context["_route"]
-    if "not_found" not in route.func.__name__:
-        permissions.admit(
-            resolver.current_event.raw_event,
-            route.method,
-            route.openapi_path,
-            resolver.context.get("_route_args", {}).get("tenant_id"),
-        )
-    return following(resolver)
+def admit(event: dict[str, Any]) -> None:
+    """Lets a request through to the route that it will be resolved to; see `permissions.admit` for what it raises.
+
+    Before anything of the request is judged: its schema, its body and what it does are told to nobody else.
+    """
+    sent = APIGatewayProxyEventV2(event)
+    for route in routes():
+        found = route.rule.match(sent.path) if route.method == sent.http_method.upper() else None
+        if found:
+            return permissions.admit(event, route.method, route.openapi_path, found.groupdict().get("tenant_id"))
+    return None
 
 
 def _refuse_what_would_be_ignored(resolver: APIGatewayHttpResolver, following: Callable[..., Any]) -> Any:
@@ -102,7 +103,7 @@ def _refuse_unread_guards(event: dict[str, Any], route: Any) -> None:
         raise problems.invalid(problems.FieldError(name, _GUARDS[name]) for name in unread)
 
 
-app.use(middlewares=[_admit, _refuse_what_would_be_ignored])
+app.use(middlewares=[_refuse_what_would_be_ignored])
 
 
 def routes() -> list[Any]:

@@ -28,9 +28,11 @@ TENANT_HEADER: Final = "Cronfleet-Tenant"
 
 
 def caller_of(event: Mapping[str, Any]) -> Caller:
-    """The caller of a request that has passed `permissions.admit`; before that, the credential's own."""
+    """The caller of a request that has passed `permissions.admit`; raises a 401 for one that has not."""
     admitted = event["requestContext"].get(ADMITTED)
-    return admitted if isinstance(admitted, Caller) else credential_of(event)
+    if not isinstance(admitted, Caller):
+        raise unauthenticated()
+    return admitted
 
 
 def credential_of(event: Mapping[str, Any]) -> Caller:
