@@ -23,6 +23,7 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.versions import VersionStore
 
 Item = TypeVar("Item")
 
@@ -467,5 +468,13 @@ class HeartbeatStore(Protocol):
         ...
 
 
-class JobStore(ScheduleStore, RunStore, ShardStore, RetimingStore, HeartbeatStore, Protocol):
+class JobStore(
+    ScheduleStore,
+    VersionStore,
+    RunStore,
+    ShardStore,
+    RetimingStore,
+    HeartbeatStore,
+    Protocol,
+):
     """All of it."""

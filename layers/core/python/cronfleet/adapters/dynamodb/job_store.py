@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
+from cronfleet.adapters.dynamodb.versions import DynamoVersions
 from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:
@@ -26,7 +27,15 @@ def dynamodb_client() -> "DynamoDBClient":
     return boto3.client("dynamodb", config=CONFIG)
 
 
-class DynamoJobStore(DynamoCalendars, DynamoSchedules, DynamoRuns, DynamoShards, DynamoRetimings, DynamoHeartbeats):
+class DynamoJobStore(
+    DynamoCalendars,
+    DynamoSchedules,
+    DynamoVersions,
+    DynamoRuns,
+    DynamoShards,
+    DynamoRetimings,
+    DynamoHeartbeats,
+):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 
     def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:

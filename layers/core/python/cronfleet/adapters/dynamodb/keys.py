@@ -37,6 +37,10 @@ def parse_schedule(partition: str) -> tuple[str, str]:
     return tenant, schedule_id
 
 
+LAST_VERSION: Final = 999_999
+"""The highest number whose sort key sorts as a number does."""
+
+
 def version(number: int) -> str:
     """The sort key of a definition."""
     return f"V#{number:06}"

@@ -9,12 +9,21 @@ from cronfleet.adapters.memory.schedules import MemorySchedules
 from cronfleet.adapters.memory.shards import MemoryShards
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import damage
+from cronfleet.adapters.memory.versions import MemoryVersions
 from cronfleet.domain.claim import Unreadable
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 
 
-class MemoryJobStore(MemorySchedules, MemoryCalendars, MemoryRuns, MemoryShards, MemoryRetimings, MemoryHeartbeats):
+class MemoryJobStore(
+    MemorySchedules,
+    MemoryVersions,
+    MemoryCalendars,
+    MemoryRuns,
+    MemoryShards,
+    MemoryRetimings,
+    MemoryHeartbeats,
+):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
     def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:
