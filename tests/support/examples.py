@@ -198,7 +198,7 @@ def audit(entry_id: str = "entry-1", **changes: Any) -> AuditEntry:
         "at": NOON,
         "actor": "key:demo",
         "action": "pause",
-        "schedule_id": "nightly",
+        "subject": "schedule:nightly",
         "request_id": f"request of {entry_id}",
         "before": {"status": "active", "payload": None},
         "after": {"status": "paused", "share": 0.5},

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from cronfleet.domain.audit import AuditEntry, id_prefix
+from cronfleet.domain.audit import AuditEntry, id_prefix, schedule_subject
 from cronfleet.domain.instant import HOUR, MINUTE, Instant
 from cronfleet.ports.job_store import InsertAudit
 from tests.support.examples import TENANT
@@ -11,7 +11,9 @@ from tests.support.settable_clock import NOON
 
 
 def entry(at: Instant, schedule_id: str = "nightly", tenant: str = TENANT) -> AuditEntry:
-    return AuditEntry(tenant, f"{id_prefix(at)}{schedule_id:0>16}", at, "ada", "pause", schedule_id, "r", reason="x")
+    return AuditEntry(
+        tenant, f"{id_prefix(at)}{schedule_id:0>16}", at, "ada", "pause", schedule_subject(schedule_id), "r", reason="x"
+    )
 
 
 def read(store: Any, since: Instant, until: Instant, limit: int = 100) -> list[AuditEntry]:

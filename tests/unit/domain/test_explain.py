@@ -327,7 +327,7 @@ def test_a_time_before_the_schedule_was_there_says_when_it_was_created() -> None
 
 
 def test_a_time_after_the_deletion_says_who_deleted_it_and_why() -> None:
-    entry = AuditEntry("acme", "id", TWO - HOUR, "ada", "cancel", "nightly", "request", reason="no more")
+    entry = AuditEntry("acme", "id", TWO - HOUR, "ada", "cancel", "schedule:nightly", "request", reason="no more")
     held = waiting(None, status=Status.CANCELLED, epoch=2)
     gone = Span(2, TWO - HOUR, None, is_alive=False)
     found = asked(held, TWO + HOUR, span=gone, named_by=None, deletion=entry)

@@ -10,7 +10,9 @@ NIGHTLY = cron("0 2 * * *")
 
 def entries(*noted: tuple[int, str]) -> list[AuditEntry]:
     """Newest first, as they are read."""
-    return [AuditEntry("acme", str(when), when, "ada", action, "nightly", "r") for when, action in reversed(noted)]
+    return [
+        AuditEntry("acme", str(when), when, "ada", action, "schedule:nightly", "r") for when, action in reversed(noted)
+    ]
 
 
 def test_a_nominal_at_the_moment_of_a_change_belongs_to_what_was_before() -> None:

@@ -25,17 +25,54 @@ def id_prefix(instant: Instant) -> str:
     return base32(instant, _PREFIX_LENGTH)
 
 
+TENANT_SUBJECT: Final = "tenant"
+"""The subject of changes of the tenant itself: its quotas, its status."""
+_SCHEDULE: Final = "schedule"
+
+
+def subject(kind: str, name: str) -> str:
+    """What a change is filed under: `calendar:uk`, `key:01j…`, `freeze:01j…`."""
+    return f"{kind}:{name}"
+
+
+def schedule_subject(schedule_id: str) -> str:
+    """The subject of a schedule's changes, its runs and heartbeat URL included."""
+    return subject(_SCHEDULE, schedule_id)
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One accepted change. `before` and `after` hold the API's form of what changed, or `None`."""
+    """One accepted change. `before` and `after` hold the API's form of what changed, or `None`.
+
+    `subject` says what changed: `schedule:<id>`, `calendar:<name>`, `key:<id>`, `freeze:<id>`, … or `tenant`.
+    `actor` is who, `credential` with which key or token; `home_tenant` is the credential's own tenant where that is
+    another than `tenant`: a platform admin acted for it. Raises `ValueError` for a subject without a kind.
+    """
 
     tenant: str
     entry_id: str
     at: Instant
     actor: str
     action: str
-    schedule_id: str
+    subject: str
     request_id: str
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
     reason: str = ""
+    credential: str = ""
+    home_tenant: str = ""
+
+    def __post_init__(self) -> None:
+        if self.subject != TENANT_SUBJECT and ":" not in self.subject:
+            raise ValueError(f"{self.subject!r} is no subject; write schedule:<id>, calendar:<name> or the like")
+
+    @property
+    def schedule_id(self) -> str:
+        """The schedule that changed; empty where something else did."""
+        kind, _, name = self.subject.partition(":")
+        return name if kind == _SCHEDULE else ""
+
+    @property
+    def acting_for(self) -> str:
+        """The tenant that a platform admin of another one acted for; empty where it was the caller's own."""
+        return self.tenant if self.home_tenant else ""

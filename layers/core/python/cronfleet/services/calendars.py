@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
+from cronfleet.domain.audit import subject
 from cronfleet.domain.calendar import Calendar, CalendarHead, day_text
 from cronfleet.domain.calendar_change import (
     CHANGED_DAYS,
@@ -42,6 +43,9 @@ MAX_NAMED: Final = 20
 """Schedules that are named as users of a calendar which therefore cannot be deleted."""
 MAX_FOLLOWING_PAGES: Final = 10
 MAX_VERSIONS_PAGE: Final = 20
+
+CALENDAR: Final = "calendar"
+"""The kind of subject that a calendar's changes are filed under."""
 
 ContentMaker: TypeAlias = Callable[[Instant], Content]
 """Makes the wanted content at a time; raises `Invalid`."""
@@ -153,7 +157,7 @@ class Calendars:
     ) -> Sequence[Write]:
         said = {"before": None if before is None else _listed(before), "after": _listed(after)}
         entry = audit(
-            caller, after.change_id, now, "put_calendar", _subject(after.name), **said, reason=calendar.reason
+            caller, after.change_id, now, "put_calendar", subject(CALENDAR, after.name), **said, reason=calendar.reason
         )
         writes: list[Write] = [PutCalendarHead(after, before), InsertCalendar(calendar), entry]
         if before is not None:
@@ -180,7 +184,7 @@ class Calendars:
                 is_deleted=True,
             )
             said = {"before": _listed(head), "after": None, "reason": reason}
-            entry = audit(caller, after.change_id, now, "delete_calendar", _subject(name), **said)
+            entry = audit(caller, after.change_id, now, "delete_calendar", subject(CALENDAR, name), **said)
             return Draft((PutCalendarHead(after, head), entry), Answer({}))
 
         self._changing.change(caller, None, decide)
@@ -259,11 +263,6 @@ def _check(conditions: Conditions, head: CalendarHead | None) -> None:
 
 def _etag(head: CalendarHead) -> str:
     return f'"{head.version}-{head.change_id}"'
-
-
-def _subject(name: str) -> str:
-    """What the audit log files a calendar's changes under: no schedule has such an id."""
-    return f"calendar:{name}"
 
 
 def _listed(head: CalendarHead) -> Form:

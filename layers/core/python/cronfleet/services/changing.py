@@ -89,10 +89,23 @@ def answer_of(call: Callable[[], Result]) -> Result:
         raise Contended("the job store did not answer; try again in a few seconds") from silence
 
 
-def audit(caller: Caller, change_id: str, now: Instant, action: str, schedule_id: str, **said: Any) -> InsertAudit:
-    """The audit item of one change; `said` holds `before`, `after` and `reason`."""
+def audit(caller: Caller, change_id: str, now: Instant, action: str, subject: str, **said: Any) -> InsertAudit:
+    """The audit item of one change of `subject` (`schedule_subject(id)`, `subject("key", id)`, `TENANT_SUBJECT`).
+
+    `said` holds `before`, `after` and `reason`.
+    """
+    tenant = caller.tenant.tenant_id
     entry = AuditEntry(
-        caller.tenant.tenant_id, change_id, now, caller.key_id, action, schedule_id, caller.request_id, **said
+        tenant,
+        change_id,
+        now,
+        caller.actor,
+        action,
+        subject,
+        caller.request_id,
+        credential=caller.key_id,
+        home_tenant=caller.home_tenant if caller.acting_for else "",
+        **said,
     )
     return InsertAudit(entry)
 

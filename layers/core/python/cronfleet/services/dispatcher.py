@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
+from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.change import parked, resumed
 from cronfleet.domain.claim import (
     MAX_BATCH_ENTRIES,
@@ -365,7 +365,7 @@ class Dispatcher:
             after.updated_at,
             SCHEDULER_ACTOR,
             action,
-            before.schedule_id,
+            schedule_subject(before.schedule_id),
             request_id=after.change_id,
             before={"status": before.status.value},
             after={"status": after.status.value},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.audit import schedule_subject
 from cronfleet.domain.errors import Invalid, NotFound
 from cronfleet.domain.form import Form
 from cronfleet.domain.heartbeat import (
@@ -27,9 +27,9 @@ from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import Clock, Ids, Secrets
-from cronfleet.ports.job_store import InsertAudit, InsertPing, JobStore, PutHeartbeat, Write
+from cronfleet.ports.job_store import InsertPing, JobStore, PutHeartbeat, Write
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of
+from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
 
 MAKE: Final = "make_heartbeat"
 """The audit log's word for a new URL, the first or one in place of another."""
@@ -90,20 +90,18 @@ class Heartbeats:
             since=now if before is None or is_first else before.since,
             change_id=change_id,
         )
-        entry = AuditEntry(
-            tenant,
+        entry = audit(
+            caller,
             change_id,
             now,
-            caller.key_id,
             MAKE,
-            schedule_id,
-            caller.request_id,
+            schedule_subject(schedule_id),
             before=None if before is None or is_first else _form(before),
             after=_form(after),
             reason=reason,
         )
         form = {**_form(after), "token": token}
-        return Draft([PutHeartbeat(after, before), InsertAudit(entry)], Answer(form, created=is_first))
+        return Draft([PutHeartbeat(after, before), entry], Answer(form, created=is_first))
 
     def show(self, caller: Caller, schedule_id: str) -> Form:
         """Who made the schedule's URL and when, and the latest ping; `NotFound` where none was made."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry
+from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.form import Form
 from cronfleet.domain.schedule import Change, Timer
 from cronfleet.ports.job_store import InsertAudit, Refused, ScheduleStore, UpdateTimer, Write
@@ -29,7 +29,7 @@ def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> 
         made.timer.updated_at,
         SCHEDULER_ACTOR,
         _action(before, made.timer).value,
-        before.schedule_id,
+        schedule_subject(before.schedule_id),
         request_id=made.timer.change_id,
         before=made.before,
         after=made.after,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from cronfleet.domain.audit import schedule_subject
 from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
@@ -106,7 +107,7 @@ class Runs:
         writes: list[Write] = [
             InsertRun(run),
             InsertRunTimer(first_attempt(run.key, timer, due_at)),
-            audit(caller, change_id, now, Change.RUN, timer.schedule_id, after=seen, reason=reason),
+            audit(caller, change_id, now, Change.RUN, schedule_subject(timer.schedule_id), after=seen, reason=reason),
         ]
         return Draft(writes, Answer(form, created=True))
 
@@ -133,7 +134,16 @@ class Runs:
         before = run_form(run)
         writes: list[Write] = [
             ReplaceRun(ended) if is_stored else InsertRun(ended),
-            audit(caller, change_id, now, CANCEL_RUN, run.key.schedule_id, before=before, after=form, reason=reason),
+            audit(
+                caller,
+                change_id,
+                now,
+                CANCEL_RUN,
+                schedule_subject(run.key.schedule_id),
+                before=before,
+                after=form,
+                reason=reason,
+            ),
         ]
         return Draft(writes, Answer(form))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from cronfleet.domain.audit import schedule_subject
 from cronfleet.domain.change import (
     cancelled,
     created,
@@ -230,7 +231,7 @@ class Schedules:
         writes: list[Write] = [
             CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
             InsertDefinition(definition),
-            audit(caller, change_id, now, Change.CREATE, schedule_id, after=form, reason=reason),
+            audit(caller, change_id, now, Change.CREATE, schedule_subject(schedule_id), after=form, reason=reason),
             *checks,
         ]
         return Draft(writes, Answer(answered_form(timer, definition, now), timer.etag, created=True))
@@ -349,7 +350,7 @@ class Schedules:
         said = {"before": before.form, "after": None if action is Change.CANCEL else after.form, "reason": reason}
         writes: list[Write] = [
             UpdateTimer(timer, before.timer),
-            audit(caller, timer.change_id, timer.updated_at, action, timer.schedule_id, **said),
+            audit(caller, timer.change_id, timer.updated_at, action, schedule_subject(timer.schedule_id), **said),
             *more,
         ]
         return Draft(writes, after.answer(timer.updated_at))

@@ -225,10 +225,13 @@ class AuditRecord(Model):
     actor = UnicodeAttribute()
     action = UnicodeAttribute()
     schedule_id = UnicodeAttribute()
+    subject = UnicodeAttribute(null=True)
     request_id = UnicodeAttribute()
     before = JsonAttribute(null=True)
     after = JsonAttribute(null=True)
     reason = UnicodeAttribute()
+    credential = UnicodeAttribute(null=True)
+    home_tenant = UnicodeAttribute(null=True)
 
 
 class TenantRecord(Model):
