@@ -21,6 +21,7 @@ from cronfleet.domain.errors import (
     Invalid,
     KeyReused,
     NotFound,
+    QuotaExceeded,
     RateLimited,
     Stale,
 )
@@ -72,6 +73,8 @@ class Problem(Exception):
     detail: str
     errors: tuple[FieldError, ...] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, Any] = field(default_factory=dict)
+    """More members, as RFC 9457 allows: what a program needs to act upon."""
 
     def response(self, instance: str) -> Response[str]:
         """The answer of a route; `instance` is the path that was asked for."""
@@ -89,6 +92,7 @@ class Problem(Exception):
             "status": self.status,
             "detail": self.detail,
             "instance": instance,
+            **self.members,
         }
         if self.errors:
             body["errors"] = [{"field": error.field, "reason": error.reason} for error in self.errors]
@@ -173,9 +177,19 @@ def _of_domain(error: CronfleetError) -> Problem:
             return _one(412, "stale", "The schedule has changed meanwhile", "If-Match", str(error))
         case KeyReused():
             return _one(422, "key-reused", "The key belongs to another request", "Idempotency-Key", str(error))
+        case _:
+            return _of_state(error)
+
+
+def _of_state(error: CronfleetError) -> Problem:
+    """The problem of a request that may be right at another time."""
+    match error:
         case Conflict():
             why = (FieldError("status", str(error)),)
             return Problem(409, "conflict", "Its state does not allow this", str(error), why)
+        case QuotaExceeded(quota=quota, use=use, limit=limit):
+            why, more = (FieldError(quota, str(error)),), {"quota": quota, "use": use, "limit": limit}
+            return Problem(409, "quota-exceeded", "The quota does not allow this", str(error), why, members=more)
         case RateLimited():
             wait = {"Retry-After": str(RETRY_AFTER_A_MINUTE_SECONDS)}
             why = (FieldError("token", str(error)),)

@@ -79,6 +79,16 @@ class Contended(CronfleetError):
     """The store kept answering with conflicting writes of others for longer than a named limit; nothing was changed."""
 
 
+class QuotaExceeded(CronfleetError):
+    """A tenant would have more than its quota: `quota` is its name, `use` what it would have, `limit` the most."""
+
+    def __init__(self, quota: str, use: int, limit: int, hint: str = "") -> None:
+        super().__init__(f"the quota {quota} is {limit:,}, and this would make it {use:,}{hint and f'; {hint}'}")
+        self.quota = quota
+        self.use = use
+        self.limit = limit
+
+
 class RateLimited(CronfleetError):
     """More was asked than one may ask in a minute; the message names the limit."""
 

@@ -8,7 +8,7 @@ own when it is tried again; a throttle, a time-out or a conflict of transactions
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
@@ -23,9 +23,9 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.page import Page
+from cronfleet.ports.tenants import PutTenant, TenantStore
 from cronfleet.ports.versions import VersionStore
-
-Item = TypeVar("Item")
 
 
 class NoAnswer(Exception):
@@ -48,14 +48,6 @@ class Refused(Exception):
         super().__init__(f"the condition of write {position} did not hold")
         self.position = position
         self.stored = stored
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
-    """Some items and, while there may be more, an opaque `cursor` (URL-safe text) to go on from."""
-
-    items: Sequence[Item]
-    cursor: str | None = None
 
 
 ScheduleKey: TypeAlias = tuple[str, str]
@@ -222,6 +214,7 @@ Put: TypeAlias = (
     | InsertCalendar
     | PutHeartbeat
     | InsertPing
+    | PutTenant
 )
 """The writes that leave an item."""
 
@@ -475,6 +468,7 @@ class JobStore(
     ShardStore,
     RetimingStore,
     HeartbeatStore,
+    TenantStore,
     Protocol,
 ):
     """All of it."""

@@ -3,11 +3,8 @@
 from typing import Any
 
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.calendar import CalendarHead
-from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
-from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
@@ -15,6 +12,7 @@ from cronfleet.ports.job_store import (
     InsertRun,
     PutCalendarHead,
     PutHeartbeat,
+    PutTenant,
     PutZoneRelease,
     ReplaceRun,
     UpdateTimer,
@@ -35,18 +33,12 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, Timer) and before.change_id != stored.change_id == timer.change_id
         case InsertAudit(entry):
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
-        case PutCalendarHead(head):
-            return isinstance(stored, CalendarHead) and stored.change_id == head.change_id
-        case PutHeartbeat(heartbeat):
-            return isinstance(stored, Heartbeat) and stored.change_id == heartbeat.change_id
-        case InsertPing(ping):
-            return isinstance(stored, Ping) and stored == ping
-        case InsertRun(run):
-            return isinstance(stored, Run) and stored == run
+        case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing):
+            return type(stored) is type(thing) and stored.change_id == thing.change_id
+        case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing):
+            return bool(stored == thing)
         case ReplaceRun(run):
             return isinstance(stored, Run) and _holds_end_of(stored, run)
-        case PutZoneRelease(release):
-            return isinstance(stored, ZoneRelease) and stored == release
     return False
 
 

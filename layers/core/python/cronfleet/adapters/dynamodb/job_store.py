@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
+from cronfleet.adapters.dynamodb.tenants import DynamoTenants
 from cronfleet.adapters.dynamodb.versions import DynamoVersions
 from cronfleet.ports.clock import SteadyClock
 
@@ -35,6 +36,7 @@ class DynamoJobStore(
     DynamoShards,
     DynamoRetimings,
     DynamoHeartbeats,
+    DynamoTenants,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

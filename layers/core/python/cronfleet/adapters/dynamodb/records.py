@@ -235,7 +235,7 @@ class AuditRecord(Model):
 
 
 class TenantRecord(Model):
-    """A customer of the installation."""
+    """A customer of the installation. Records of the first release hold the tier alone."""
 
     class Meta:
         table_name = schema.TENANTS.name
@@ -243,6 +243,16 @@ class TenantRecord(Model):
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     tier = UnicodeAttribute()
+    directory = UnicodeAttribute(null=True)
+    tenant_id = UnicodeAttribute(null=True)
+    status = UnicodeAttribute(null=True)
+    quotas = JsonAttribute(null=True)
+    name = UnicodeAttribute(null=True)
+    created_at = WholeAttribute(null=True)
+    updated_at = WholeAttribute(null=True)
+    reason = UnicodeAttribute(null=True)
+    rev = WholeAttribute(null=True)
+    change_id = UnicodeAttribute(null=True)
 
 
 class ApiKeyRecord(Model):

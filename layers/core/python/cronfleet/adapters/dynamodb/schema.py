@@ -74,6 +74,8 @@ BY_TENANT: Final = Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("
 BY_CALENDAR: Final = Index("by_calendar", Key("list_tenant"), Key("calendar"), ())
 # Sparse: a row carries `failed_tenant` only when it is dead or refused.
 FAILED: Final = Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",))
+# Sparse: only tenants' records carry `directory`. Keys alone, none of which a change of the record changes.
+DIRECTORY: Final = Index("directory", Key("directory"), Key("tenant_id"), ())
 
 SCHEDULES: Final = Table(
     name="schedules",
@@ -112,6 +114,7 @@ TENANTS: Final = Table(
     name="tenants",
     partition=Key("pk"),
     sort=Key("sk"),
+    indexes=(DIRECTORY,),
     ttl=TTL_ATTRIBUTE,
 )
 """Tenants, hashed API keys, idempotency records."""

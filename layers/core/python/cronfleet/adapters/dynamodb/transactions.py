@@ -19,11 +19,12 @@ from cronfleet.adapters.dynamodb.items.retimings import (
     retiming_of,
 )
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
-from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of
+from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of, tenant_item, tenant_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CheckCalendar,
@@ -39,6 +40,7 @@ from cronfleet.ports.job_store import (
     Put,
     PutCalendarHead,
     PutHeartbeat,
+    PutTenant,
     PutZoneRelease,
     Refused,
     ReplaceRun,
@@ -63,6 +65,7 @@ SAME_REV: Final = Expression("#rev = :rev")
 _NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
 _SAME_CHANGE: Final = Expression("#change_id = :change_id")
 _IS_NEWEST: Final = Expression("#version = :version AND attribute_not_exists(#is_deleted)")
+_WITHOUT_REV: Final = Expression("attribute_exists(#pk) AND attribute_not_exists(#rev)")
 _NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= :now")
 
 
@@ -121,6 +124,23 @@ def _put(database: Database, write: Put, now: Instant) -> dict[str, Any]:
 
 def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
     match write:
+        case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
+            return _parts_of_schedules(write, now)
+        case InsertAudit(entry):
+            return schema.AUDIT, audit_item(entry), ABSENT, None
+        case PutHeartbeat() | InsertPing():
+            return _parts_of_heartbeats(write)
+        case PutTenant(tenant, before):
+            return schema.TENANTS, tenant_item(tenant), *_same_tenant(before)
+        case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
+            return _parts_beside_schedules(write, now)
+    assert_never(write)
+
+
+def _parts_of_schedules(
+    write: CreateTimer | UpdateTimer | InsertDefinition | InsertRun | ReplaceRun | InsertRunTimer, now: Instant
+) -> tuple[schema.Table, Item, Expression, Item | None]:
+    match write:
         case CreateTimer(timer):
             return schema.SCHEDULES, timer_item(timer), ABSENT, None
         case UpdateTimer(timer, before):
@@ -134,12 +154,6 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.RUNS, run_item(run, now), SAME_REV, {":rev": number(run.rev - 1)}
         case InsertRunTimer(timer):
             return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
-        case InsertAudit(entry):
-            return schema.AUDIT, audit_item(entry), ABSENT, None
-        case PutHeartbeat() | InsertPing():
-            return _parts_of_heartbeats(write)
-        case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
-            return _parts_beside_schedules(write, now)
     assert_never(write)
 
 
@@ -179,11 +193,39 @@ def _same_release(release: ZoneRelease) -> tuple[Expression, Item | None]:
     return (SAME_REV, {":rev": number(known)}) if known else (ABSENT, None)
 
 
+def _same_tenant(before: Tenant | None) -> tuple[Expression, Item | None]:
+    if before is None:
+        return ABSENT, None
+    # A record that is older than revisions has none.
+    return (SAME_REV, {":rev": number(before.rev)}) if before.rev else (_WITHOUT_REV, None)
+
+
 def _stored(write: Write, item: Item | None) -> Any:
     return None if item is None else _read(write, item)
 
 
 def _read(write: Write, item: Item) -> Any:
+    match write:
+        case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
+            return _read_of_schedules(write, item)
+        case InsertAudit():
+            return audit_of(item)
+        case InsertIdempotency():
+            return idempotency_of(item)
+        case InsertRetiming() | PutZoneRelease():
+            return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
+        case PutHeartbeat() | InsertPing():
+            return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
+        case PutTenant():
+            return tenant_of(item)
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
+    assert_never(write)
+
+
+def _read_of_schedules(
+    write: CreateTimer | UpdateTimer | InsertDefinition | InsertRun | ReplaceRun | InsertRunTimer, item: Item
+) -> Any:
     match write:
         case CreateTimer() | UpdateTimer():
             return timer_of(item)
@@ -193,14 +235,4 @@ def _read(write: Write, item: Item) -> Any:
             return run_of(item)
         case InsertRunTimer():
             return run_timer_of(item)
-        case InsertAudit():
-            return audit_of(item)
-        case InsertIdempotency():
-            return idempotency_of(item)
-        case InsertRetiming() | PutZoneRelease():
-            return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
-        case PutHeartbeat() | InsertPing():
-            return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
-        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
-            return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
     assert_never(write)

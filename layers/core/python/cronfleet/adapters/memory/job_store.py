@@ -8,6 +8,7 @@ from cronfleet.adapters.memory.runs import MemoryRuns
 from cronfleet.adapters.memory.schedules import MemorySchedules
 from cronfleet.adapters.memory.shards import MemoryShards
 from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.tenants import MemoryTenants
 from cronfleet.adapters.memory.timers import damage
 from cronfleet.adapters.memory.versions import MemoryVersions
 from cronfleet.domain.claim import Unreadable
@@ -23,6 +24,7 @@ class MemoryJobStore(
     MemoryShards,
     MemoryRetimings,
     MemoryHeartbeats,
+    MemoryTenants,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from cronfleet.adapters.memory.calendars import bare_definition
 from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.calendar import CalendarHead
@@ -29,6 +30,7 @@ from cronfleet.ports.job_store import (
     InsertRunTimer,
     PutCalendarHead,
     PutHeartbeat,
+    PutTenant,
     PutZoneRelease,
     Refused,
     ReplaceRun,
@@ -69,6 +71,29 @@ def _place(timer: Timer) -> tuple[int, Instant | None, Instant | None]:
 
 def _stored(state: State, write: Write) -> Any:
     match write:
+        case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
+            return _stored_schedule(state, write)
+        case InsertAudit(entry):
+            return state.audit.get((entry.tenant, entry.entry_id))
+        case InsertIdempotency(record):
+            return state.idempotency.get((record.tenant, record.key))
+        case InsertRetiming(job):
+            return state.open_retimings.get(job.job_id)
+        case PutZoneRelease():
+            return state.zone_release
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            return _stored_calendar(state, write)
+        case PutHeartbeat() | InsertPing():
+            return stored_heartbeat(state, write)
+        case PutTenant(tenant):
+            return state.tenants.get(tenant.tenant_id)
+    assert_never(write)
+
+
+def _stored_schedule(
+    state: State, write: CreateTimer | UpdateTimer | InsertDefinition | InsertRun | ReplaceRun | InsertRunTimer
+) -> Any:
+    match write:
         case CreateTimer(timer) | UpdateTimer(timer):
             return state.timers.get((timer.tenant, timer.schedule_id))
         case InsertDefinition(definition):
@@ -77,18 +102,6 @@ def _stored(state: State, write: Write) -> Any:
             return state.runs.get(run.key)
         case InsertRunTimer(timer):
             return state.run_timers.get(run_timer_key(timer.key, timer.attempt))
-        case InsertAudit(entry):
-            return state.audit.get((entry.tenant, entry.entry_id))
-        case InsertIdempotency(record):
-            return state.idempotency.get((record.tenant, record.key))
-        case InsertRetiming() | PutZoneRelease():
-            return (
-                state.open_retimings.get(write.job.job_id) if isinstance(write, InsertRetiming) else state.zone_release
-            )
-        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
-            return _stored_calendar(state, write)
-        case PutHeartbeat() | InsertPing():
-            return stored_heartbeat(state, write)
     assert_never(write)
 
 
@@ -120,6 +133,8 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return bool(stored == before)
         case PutHeartbeat(before=before):
             return bool(stored == before)
+        case PutTenant(before=before):
+            return same_rev(stored, before)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
@@ -127,15 +142,8 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
 
 def _apply(state: State, write: Write) -> None:
     match write:
-        case CreateTimer(timer) | UpdateTimer(timer):
-            put_timer(state, timer)
-        case InsertDefinition(definition):
-            key = (definition.tenant, definition.schedule_id)
-            state.definitions[key, definition.version] = bare_definition(definition)
-        case InsertRun(run) | ReplaceRun(run):
-            put_run(state, run)
-        case InsertRunTimer(timer):
-            put_run_timer(state, timer)
+        case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
+            _apply_schedule(state, write)
         case InsertAudit(entry):
             state.audit[entry.tenant, entry.entry_id] = entry
         case InsertIdempotency(record):
@@ -146,8 +154,25 @@ def _apply(state: State, write: Write) -> None:
             _apply_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             put_heartbeat(state, write)
+        case PutTenant(tenant):
+            state.tenants[tenant.tenant_id] = tenant
         case _:
             assert_never(write)
+
+
+def _apply_schedule(
+    state: State, write: CreateTimer | UpdateTimer | InsertDefinition | InsertRun | ReplaceRun | InsertRunTimer
+) -> None:
+    match write:
+        case CreateTimer(timer) | UpdateTimer(timer):
+            put_timer(state, timer)
+        case InsertDefinition(definition):
+            key = (definition.tenant, definition.schedule_id)
+            state.definitions[key, definition.version] = bare_definition(definition)
+        case InsertRun(run) | ReplaceRun(run):
+            put_run(state, run)
+        case InsertRunTimer(timer):
+            put_run_timer(state, timer)
 
 
 def _apply_retiming(state: State, write: InsertRetiming | PutZoneRelease) -> None:

@@ -2,14 +2,49 @@
 
 from cronfleet.adapters.dynamodb import keys, records
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.instant import EARLIEST, SECOND, Instant
+from cronfleet.domain.tenant import Tenant, TenantStatus
 from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
 
 
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as an item."""
-    return records.TenantRecord(keys.tenant(tenant.tenant_id), keys.TENANT, tier=tenant.tier).serialize()
+    record = records.TenantRecord(
+        keys.tenant(tenant.tenant_id),
+        keys.TENANT,
+        tier=tenant.tier,
+        directory=keys.DIRECTORY,
+        tenant_id=tenant.tenant_id,
+        status=tenant.status.value,
+        quotas=dict(tenant.quotas) or None,
+        name=tenant.name or None,
+        created_at=tenant.created_at,
+        updated_at=tenant.updated_at,
+        reason=tenant.reason or None,
+        rev=tenant.rev or None,
+        change_id=tenant.change_id or None,
+    )
+    return record.serialize()
+
+
+def tenant_of(item: Item) -> Tenant:
+    """The tenant in `item`; raises `Damaged`."""
+    record = records.read(records.TenantRecord, item)
+    try:
+        return Tenant(
+            tenant_id=record.pk.removeprefix(keys.tenant("")),
+            tier=record.tier,
+            status=TenantStatus(record.status or TenantStatus.ACTIVE),
+            quotas=tuple(sorted((str(name), int(limit)) for name, limit in (record.quotas or {}).items())),
+            name=record.name or "",
+            created_at=record.created_at or EARLIEST,
+            updated_at=record.updated_at or EARLIEST,
+            reason=record.reason or "",
+            rev=record.rev or 0,
+            change_id=record.change_id or "",
+        )
+    except (AttributeError, TypeError, ValueError) as error:
+        raise records.damaged(item, error) from error
 
 
 def api_key_item(key: ApiKey, now: Instant) -> Item:

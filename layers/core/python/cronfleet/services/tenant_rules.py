@@ -1,0 +1,57 @@
+"""Tenant rules: the tenants' records as a process that decides for many of them knows them, read rarely."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.job_store import NoAnswer
+from cronfleet.ports.tenants import TenantStore
+
+MAX_AGE: Final = 30 * SECOND
+"""A change of a tenant's tier or quotas holds everywhere after this time."""
+MAX_KEPT: Final = 10_000
+"""Tenants a process remembers; the one that was not asked for longest makes room."""
+
+
+class TenantRules:
+    """A process's memory of tenants' records. One per process: a service keeps it."""
+
+    def __init__(self, store: TenantStore) -> None:
+        self._store = store
+        self._known: OrderedDict[str, tuple[Tenant, Instant]] = OrderedDict()
+
+    def of(self, tenant_ids: Iterable[str], now: Instant) -> Mapping[str, Tenant]:
+        """The tenants by id, at most `MAX_AGE` old; one without a record is `Tenant(id)`.
+
+        While the store gives no answer, what was known before is used, and the defaults for whom nothing was known:
+        dispatch goes on.
+        """
+        wanted = list(dict.fromkeys(tenant_ids))
+        old = [one for one in wanted if not self._is_fresh(one, now)]
+        if old:
+            self._read(old, now)
+        return {one: self._recall(one) for one in wanted}
+
+    def _is_fresh(self, tenant_id: str, now: Instant) -> bool:
+        known = self._known.get(tenant_id)
+        # A clock that was set back must not make a record young for ever.
+        return known is not None and 0 <= now - known[1] < MAX_AGE
+
+    def _read(self, tenant_ids: list[str], now: Instant) -> None:
+        try:
+            found = self._store.get_tenants(tenant_ids)
+        except NoAnswer:
+            return
+        for tenant_id in tenant_ids:
+            self._known[tenant_id] = (found.get(tenant_id, Tenant(tenant_id)), now)
+
+    def _recall(self, tenant_id: str) -> Tenant:
+        known = self._known.get(tenant_id)
+        if known is None:
+            return Tenant(tenant_id)
+        self._known.move_to_end(tenant_id)
+        while len(self._known) > MAX_KEPT:
+            self._known.popitem(last=False)
+        return known[0]
