@@ -58,7 +58,7 @@ _NOTHING_MISSED: Final = (
 _RETIMED: Final = "the trigger changed before this fire was due"
 
 
-def created(
+def created(  # noqa: PLR0913 - each is named by its callers, and no two belong together
     spec: Spec,
     *,
     tenant: Tenant,
@@ -68,10 +68,11 @@ def created(
     change_id: str,
     author: str,
     tombstone: Timer | None,
+    may_be_over: bool = False,
 ) -> tuple[Timer, Definition]:
     """The first timer and definition of a schedule; numbers go on from the `tombstone` of an earlier one.
 
-    `Invalid` when the trigger names no time after `now` inside start and end.
+    `Invalid` when the trigger names no time after `now` inside start and end, unless it `may_be_over`.
     """
     if tombstone is not None:
         moved(tombstone.status, Change.CREATE)
@@ -95,9 +96,8 @@ def created(
         created_at=now,
         updated_at=now,
     )
-    return waiting_for(timer, _required_fire(timer, now)), Definition(
-        tenant.tenant_id, schedule_id, timer.version, spec, author, now
-    )
+    fire = first_fire(timer, now) if may_be_over else _required_fire(timer, now)
+    return waiting_for(timer, fire), Definition(tenant.tenant_id, schedule_id, timer.version, spec, author, now)
 
 
 def put_on_hold(timer: Timer, hold: Hold) -> Timer:

@@ -11,6 +11,7 @@ from cronfleet.domain.errors import CronfleetError, Exists
 from cronfleet.domain.form import spec_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Spec, Status, Timer
+from cronfleet.domain.standing import Standing
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import Listed, ScheduleStore
 from cronfleet.services.access import Caller
@@ -30,7 +31,7 @@ class Outcome(StrEnum):
     DIFFERS = "differs"
     """It is there and says something else; it was left as it is."""
     REPLACED = "replaced"
-    """It was there, held, and says now what the file says."""
+    """It was there, held (or anyhow, where any status may be replaced), and says now what the file says."""
     PENDING = "pending"
     """Time was up: import the same again, and it goes on."""
     FAILED = "failed"
@@ -39,10 +40,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A schedule to be imported: its id, and what makes its spec (as in `Schedules.create`)."""
+    """A schedule to be imported: its id, and what makes its spec (as in `Schedules.create`).
+
+    `standing` says how a new one stands; left out, it is held.
+    """
 
     schedule_id: str
     make: SpecMaker
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,9 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How to import: `dry_run` changes nothing; `replace` has a held one that differs say what the file says;
-    `shadow` has new ones note what they would fire; after `deadline_at` nothing more is begun.
+    """How to import: `dry_run` changes nothing; `replace` has a held one that differs say what the file says, and with
+    `of_any_status` others too; `shadow` has new ones note what they would fire; after `deadline_at` nothing more is
+    begun.
     """
 
     dry_run: bool
@@ -66,6 +72,7 @@ class Mode:
     shadow: bool
     deadline_at: Instant
     reason: str
+    of_any_status: bool = False
 
 
 class Imports:
@@ -103,7 +110,9 @@ class Imports:
         if mode.dry_run:
             return Result(Outcome.CREATED)
         try:
-            self._schedules.create(caller, one.schedule_id, one.make, held=True, shadow=mode.shadow)
+            self._schedules.create(
+                caller, one.schedule_id, one.make, held=True, shadow=mode.shadow, standing=one.standing
+            )
         except Exists:
             # The first look may have been a moment old; this one is not.
             timer = answer_of(partial(self._store.get_timer, caller.tenant.tenant_id, one.schedule_id))
@@ -120,7 +129,7 @@ class Imports:
         differs = _differences(one.make(definition.spec, self._clock.now()), definition.spec)
         if not differs:
             return Result(Outcome.UNCHANGED, timer.status)
-        if not mode.replace or timer.status is not Status.HELD:
+        if not mode.replace or not (mode.of_any_status or timer.status is Status.HELD):
             return Result(Outcome.DIFFERS, timer.status, differs)
         if not mode.dry_run:
             conditions = Conditions(if_match=(timer.etag,))

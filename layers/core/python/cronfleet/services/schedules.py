@@ -12,7 +12,6 @@ from cronfleet.domain.change import (
     created,
     edited,
     paused,
-    put_on_hold,
     resumed,
     retimes,
     shadowed,
@@ -25,6 +24,7 @@ from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.schedule_answer import answered_form
+from cronfleet.domain.standing import SIMPLY_ACTIVE, Standing, begun
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
     CreateTimer,
@@ -136,11 +136,12 @@ class Schedules:
         *,
         held: bool = False,
         shadow: bool = False,
+        standing: Standing | None = None,
     ) -> Answer:
         """A new schedule, under an id of its own when none is given; `Exists` when the id is taken.
 
         `held`: registered and not yet on, until it is resumed. `shadow`, for a held one: what it would have fired is
-        noted, and never sent.
+        noted, and never sent. `standing` says how it stands instead of the two.
 
         What is wrong with the request itself is said first, here and in every change: whoever mends that must not
         find another fault than the one that was named.
@@ -149,8 +150,8 @@ class Schedules:
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, name)
-            hold = _hold(caller, now, held=held, shadow=shadow)
-            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now, hold)
+            stands = standing or _standing(caller, now, held=held, shadow=shadow)
+            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now, stands)
             if found is not None:
                 raise Exists(name, found.timer.etag)
             return draft
@@ -183,8 +184,8 @@ class Schedules:
                 return self._edited(caller, found, spec, conditions, reason, now)
             if conditions.if_match:
                 raise Stale(conditions.if_match, "none: there is no such schedule")
-            hold = _hold(caller, now, held=held, shadow=shadow)
-            return self._created(caller, schedule_id, spec, tombstone, reason, now, hold)
+            stands = _standing(caller, now, held=held, shadow=shadow)
+            return self._created(caller, schedule_id, spec, tombstone, reason, now, stands)
 
         return self._changing.change(caller, None, decide)
 
@@ -212,7 +213,7 @@ class Schedules:
         tombstone: Timer | None,
         reason: str,
         now: Instant,
-        hold: Hold | None,
+        stands: Standing,
     ) -> Draft:
         change_id = self._ids.unique()
         spec, checks = bound(self._store, caller.tenant.tenant_id, spec, None)
@@ -225,8 +226,9 @@ class Schedules:
             change_id=change_id,
             author=caller.key_id,
             tombstone=tombstone,
+            may_be_over=stands.may_be_over,
         )
-        timer = timer if hold is None else put_on_hold(timer, hold)
+        timer = begun(timer, stands)
         form = schedule_form(timer, definition)
         writes: list[Write] = [
             CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
@@ -356,12 +358,12 @@ class Schedules:
         return Draft(writes, after.answer(timer.updated_at))
 
 
-def _hold(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Hold | None:
+def _standing(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Standing:
     if not held:
         if shadow:
             raise Invalid("shadow", "is for a held schedule; write held: true as well")
-        return None
-    return Hold(caller.key_id, now, Shadow(caller.key_id, now) if shadow else None)
+        return SIMPLY_ACTIVE
+    return Standing(Hold(caller.key_id, now, Shadow(caller.key_id, now) if shadow else None))
 
 
 def _check_hold(timer: Timer, *, held: bool, shadow: bool) -> None:
