@@ -10,6 +10,7 @@ from typing import Final
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
 _DISPATCHER: Final = "cronfleet.services.dispatcher"
+_LOOK_AHEAD: Final = "cronfleet.services.look_ahead"
 _WORKER: Final = "cronfleet.services.worker"
 _SWEEPER: Final = "cronfleet.services.sweeper"
 _PLAN: Final = "cronfleet.domain.dispatch_plan"
@@ -140,9 +141,9 @@ FAULTS: Final = (
         "what is due behind the first page is not claimed, and the page is cut short",
         (
             Edit(
-                _DISPATCHER,
-                "partial(self._store.due, lease.shard, now + LOOK_AHEAD, cursor, MAX_BATCH_ENTRIES)",
-                "partial(self._store.due, lease.shard, now + LOOK_AHEAD - 600_000, cursor, 1)",
+                _LOOK_AHEAD,
+                "partial(self._store.due, self._shard, self._until, self._cursor, PAGE_ITEMS)",
+                "partial(self._store.due, self._shard, self._until - 600_000, self._cursor, 1)",
             ),
         ),
     ),

@@ -24,6 +24,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.page import Page
+from cronfleet.ports.rates import RateStore
 from cronfleet.ports.tenants import PutTenant, TenantStore
 from cronfleet.ports.versions import VersionStore
 
@@ -469,6 +470,7 @@ class JobStore(
     RetimingStore,
     HeartbeatStore,
     TenantStore,
+    RateStore,
     Protocol,
 ):
     """All of it."""

@@ -19,6 +19,7 @@ from cronfleet.domain.claim import (
     BatchId,
     Claim,
     ClaimOutcome,
+    DueItem,
     ScheduleClaim,
     Unreadable,
 )
@@ -27,6 +28,7 @@ from cronfleet.domain.dispatch_plan import (
     MAX_TENANT_FIRES_PER_TICK,
     Deferral,
     Park,
+    Plan,
     Resume,
     Tally,
     plan,
@@ -54,13 +56,11 @@ from cronfleet.ports.job_store import (
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.retimed import write
 from cronfleet.services.reviving import revivals
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.zone_step import ZoneStep
-
-MAX_PAGES_PER_TICK: Final = 500
-"""Pages of the due index, of `MAX_BATCH_ENTRIES` each; what is left is the next tick's."""
 
 MAX_SENDS: Final = 5
 """How often messages that the run queue did not take are sent again within a tick."""
@@ -171,26 +171,35 @@ class Dispatcher:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(shard), shard=shard)
 
     def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
-        """Finish the predecessor's batch, then page through what is due at `now`, the tick's one clock reading."""
+        """Finish the predecessor's batch, then go through what is due at `now`, the tick's one clock reading.
+
+        Read ahead, decide about all that was read, claim it batch by batch; what has to wait is written down last, when
+        nobody's fire waits for it any more.
+        """
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
-        tally = Tally(self._tenant_limit)
-        cursor: str | None = None
-        for _ in range(MAX_PAGES_PER_TICK):
-            page = ask(partial(self._store.due, lease.shard, now + LOOK_AHEAD, cursor, MAX_BATCH_ENTRIES))
-            made = plan(page.items, now, tally)
+        look_ahead = LookAhead(self._store, lease.shard, now + LOOK_AHEAD)
+        tally, deferrals = Tally(self._tenant_limit), list[Deferral]()
+        while not look_ahead.is_over:
+            made = self._decide(look_ahead.read(), now, tally)
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
-            self._defer_all(made.deferrals, report)
             self._retime_all(made.outdated, now, report)
-            if made.claims:
-                closed = self._dispatch(lease, closed, made.claims, report)
-            cursor = page.cursor
-            if cursor is None or self._clock.now() >= deadline_at:
+            for start in range(0, len(made.claims), MAX_BATCH_ENTRIES):
+                closed = self._dispatch(lease, closed, made.claims[start : start + MAX_BATCH_ENTRIES], report)
+                if self._clock.now() >= deadline_at:
+                    break
+            deferrals += made.deferrals
+            if self._clock.now() >= deadline_at:
                 break
+        self._defer_all(deferrals, report)
         if lease.open_batch is not None or report.batches:
             ask(lambda: self._store.release(lease, closed.losers))
+
+    def _decide(self, items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
+        """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
+        return plan(items, now, tally)
 
     def _dispatch(self, lease: ShardLease, before: "_Closed", claims: Sequence[Claim], report: TickReport) -> "_Closed":
         """Write a batch, announce it (which closes the one before), and only then carry it out."""

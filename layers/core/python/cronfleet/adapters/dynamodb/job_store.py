@@ -8,6 +8,7 @@ from botocore.config import Config
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
+from cronfleet.adapters.dynamodb.rates import DynamoRates
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
@@ -37,6 +38,7 @@ class DynamoJobStore(
     DynamoRetimings,
     DynamoHeartbeats,
     DynamoTenants,
+    DynamoRates,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

@@ -107,6 +107,14 @@ def due_shard(number: int) -> str:
     return f"{number:02}"
 
 
+LINE: Final = "LINE"
+
+
+def line(name: str) -> str:
+    """The partition of a line that keeps a rate."""
+    return f"RATE#{name}"
+
+
 HEARTBEAT: Final = "URL"
 _PING: Final = "P#"
 

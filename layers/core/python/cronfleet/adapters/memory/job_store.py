@@ -3,6 +3,7 @@
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
+from cronfleet.adapters.memory.rates import MemoryRates
 from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
 from cronfleet.adapters.memory.schedules import MemorySchedules
@@ -25,6 +26,7 @@ class MemoryJobStore(
     MemoryRetimings,
     MemoryHeartbeats,
     MemoryTenants,
+    MemoryRates,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -59,4 +59,6 @@ class State:
     """Heartbeat URLs by their names."""
     pings: dict[str, list[Ping]] = field(default_factory=dict)
     """The pings of each, oldest first."""
+    lines: dict[str, int] = field(default_factory=dict)
+    """Where the lines stand that keep rates, in µs."""
     skew_ms: int | None = 0
