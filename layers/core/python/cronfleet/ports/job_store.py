@@ -23,6 +23,7 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
 from cronfleet.ports.tenants import PutTenant, TenantStore
@@ -216,6 +217,8 @@ Put: TypeAlias = (
     | PutHeartbeat
     | InsertPing
     | PutTenant
+    | PutFreezeDirectory
+    | PutFreezeList
 )
 """The writes that leave an item."""
 
@@ -471,6 +474,7 @@ class JobStore(
     HeartbeatStore,
     TenantStore,
     RateStore,
+    FreezeStore,
     Protocol,
 ):
     """All of it."""

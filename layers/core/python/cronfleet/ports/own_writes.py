@@ -11,6 +11,8 @@ from cronfleet.ports.job_store import (
     InsertPing,
     InsertRun,
     PutCalendarHead,
+    PutFreezeDirectory,
+    PutFreezeList,
     PutHeartbeat,
     PutTenant,
     PutZoneRelease,
@@ -35,6 +37,8 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
         case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing):
             return type(stored) is type(thing) and stored.change_id == thing.change_id
+        case PutFreezeDirectory(thing) | PutFreezeList(thing):
+            return stored is not None and stored.change_id == thing.change_id
         case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing):
             return bool(stored == thing)
         case ReplaceRun(run):

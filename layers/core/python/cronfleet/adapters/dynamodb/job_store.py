@@ -7,6 +7,7 @@ from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
 from cronfleet.adapters.dynamodb.rates import DynamoRates
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
@@ -39,6 +40,7 @@ class DynamoJobStore(
     DynamoHeartbeats,
     DynamoTenants,
     DynamoRates,
+    DynamoFreezes,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

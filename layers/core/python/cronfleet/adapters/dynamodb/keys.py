@@ -22,6 +22,9 @@ FINISHED_RETIMINGS: Final = "FINISHED"
 ZONE_DATA: Final = "ZONE_DATA"
 RELEASE: Final = "RELEASE"
 
+FREEZES: Final = "FREEZES"
+FREEZE_DIRECTORY: Final = "DIRECTORY"
+
 _RUN_TIMER: Final = "RUN#"
 _BATCH: Final = "B#"
 
@@ -156,6 +159,11 @@ def parse_calendar(partition: str) -> tuple[str, str]:
     if not separator:
         raise ValueError(f"{partition!r} is not the partition of a calendar's versions")
     return tenant_id, name
+
+
+def freezes(tenant_id: str) -> str:
+    """The partition of a tenant's freezes."""
+    return f"FREEZES#{tenant_id}"
 
 
 def idempotency(tenant_id: str) -> str:

@@ -405,6 +405,33 @@ class CalendarRecord(Model):
     reason = UnicodeAttribute()
 
 
+class FreezeDirectoryRecord(Model):
+    """The freezes of tiers, and which tenants have some; the marks are packed."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute()
+    change_id = UnicodeAttribute()
+    tiers = JsonAttribute()
+    marks = BinaryAttribute(legacy_encoding=False)
+
+
+class FreezeListRecord(Model):
+    """The freezes of a tenant."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute()
+    change_id = UnicodeAttribute()
+    freezes = JsonAttribute()
+
+
 Record = TypeVar("Record", bound=Model)
 
 

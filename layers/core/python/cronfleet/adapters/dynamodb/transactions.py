@@ -8,6 +8,7 @@ from typing import Any, Final, assert_never
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
+from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
@@ -39,6 +40,8 @@ from cronfleet.ports.job_store import (
     InsertRunTimer,
     Put,
     PutCalendarHead,
+    PutFreezeDirectory,
+    PutFreezeList,
     PutHeartbeat,
     PutTenant,
     PutZoneRelease,
@@ -132,6 +135,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return _parts_of_heartbeats(write)
         case PutTenant(tenant, before):
             return schema.TENANTS, tenant_item(tenant), *_same_tenant(before)
+        case PutFreezeDirectory() | PutFreezeList():
+            return parts_of_freezes(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -218,6 +223,8 @@ def _read(write: Write, item: Item) -> Any:
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
         case PutTenant():
             return tenant_of(item)
+        case PutFreezeDirectory() | PutFreezeList():
+            return stored_freezes(write, item)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
     assert_never(write)

@@ -2,6 +2,7 @@
 
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
+from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
 from cronfleet.adapters.memory.rates import MemoryRates
 from cronfleet.adapters.memory.retimings import MemoryRetimings
@@ -27,6 +28,7 @@ class MemoryJobStore(
     MemoryHeartbeats,
     MemoryTenants,
     MemoryRates,
+    MemoryFreezes,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -8,6 +8,7 @@ from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
+from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -61,4 +62,6 @@ class State:
     """The pings of each, oldest first."""
     lines: dict[str, int] = field(default_factory=dict)
     """Where the lines stand that keep rates, in µs."""
+    freeze_directory: FreezeDirectory | None = None
+    freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
     skew_ms: int | None = 0

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from cronfleet.adapters.memory.calendars import bare_definition
+from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
 from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
@@ -15,7 +16,6 @@ from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
-from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CheckCalendar,
     CreateTimer,
@@ -29,6 +29,8 @@ from cronfleet.ports.job_store import (
     InsertRun,
     InsertRunTimer,
     PutCalendarHead,
+    PutFreezeDirectory,
+    PutFreezeList,
     PutHeartbeat,
     PutTenant,
     PutZoneRelease,
@@ -87,6 +89,8 @@ def _stored(state: State, write: Write) -> Any:
             return stored_heartbeat(state, write)
         case PutTenant(tenant):
             return state.tenants.get(tenant.tenant_id)
+        case PutFreezeDirectory() | PutFreezeList():
+            return stored_freezes(state, write)
     assert_never(write)
 
 
@@ -127,14 +131,14 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return not isinstance(stored, RunTimer) or stored.claim_batch is not None
         case InsertIdempotency():
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
-        case PutZoneRelease(release):
-            return (stored.rev if isinstance(stored, ZoneRelease) else 0) == release.rev - 1
         case PutCalendarHead(before=before):
             return bool(stored == before)
         case PutHeartbeat(before=before):
             return bool(stored == before)
         case PutTenant(before=before):
             return same_rev(stored, before)
+        case PutZoneRelease(after) | PutFreezeDirectory(after) | PutFreezeList(after):
+            return (0 if stored is None else stored.rev) == after.rev - 1
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
@@ -156,6 +160,8 @@ def _apply(state: State, write: Write) -> None:
             put_heartbeat(state, write)
         case PutTenant(tenant):
             state.tenants[tenant.tenant_id] = tenant
+        case PutFreezeDirectory() | PutFreezeList():
+            put_freezes(state, write)
         case _:
             assert_never(write)
 
