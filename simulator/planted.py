@@ -434,8 +434,8 @@ FAULTS: Final = (
         (
             Edit(
                 _CLAIM,
-                "        for fire in (*self.fires, *self.caught_up):",
-                "        for fire in self.fires:",
+                "        fires = (*self.fires, *self.caught_up)",
+                "        fires = self.fires",
             ),
         ),
     ),

@@ -46,6 +46,10 @@ def _apply(clause: str, words: list[str], after: dict[str, Mapping[str, Any]], n
     match clause, words[1:]:
         case "SET", ["=", value]:
             after[name] = values[value]
+        case "SET", ["=", value, "-", other]:
+            # Worked out before the condition is judged: where that fails, there may be nothing to subtract.
+            less = int(after.get(names[other], {"N": "0"})["N"])
+            after[name] = {"N": str(int(values[value]["N"]) - less)}
         case "REMOVE", []:
             after.pop(name, None)
         case "ADD", [value]:

@@ -14,7 +14,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, LOOK_UP, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
@@ -62,6 +62,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.RUNS, READ + WRITE)
     job_store.grant(role, schema.CALENDARS, LOOK_UP)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
+    job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
     job_store.grant(role, schema.AUDIT, APPEND)
     run_queues.grant_send(role)
 

@@ -13,6 +13,7 @@ from infra.config import Config
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # A transaction is authorised by the actions it consists of.
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
+CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 APPEND: Final = ("dynamodb:PutItem",)
 DELETE: Final = ("dynamodb:DeleteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)

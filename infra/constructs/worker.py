@@ -13,7 +13,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import LOOK_UP, READ, WRITE, JobStore
+from infra.constructs.job_store import CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
@@ -47,6 +47,7 @@ class Worker(Function):
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
+        job_store.grant(self.role, schema.SLOTS, QUERY + CHANGE)
         self._grant_targets()
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.

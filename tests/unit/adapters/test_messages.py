@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from cronfleet.adapters.sqs.messages import decode_run, decode_tick, encode_run, encode_tick
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND
+from cronfleet.domain.slot import SlotLease
 from cronfleet.ports.queues import Tick
 from tests.support.builders import message
 from tests.support.settable_clock import NOON
 
 MESSAGE = message(NOON)
+SLOT = SlotLease(3, 17, NOON + SECOND)
 
 
 def test_a_run_message_is_read_back_as_it_was_written() -> None:
     manual = replace(MESSAGE, key=replace(MESSAGE.key, cause="manual-01kb", epoch=7), tier="priority", attempt=3)
-    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND)):
+    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND), replace(MESSAGE, slot=SLOT)):
         assert decode_run(encode_run(written)) == written
 
 
@@ -50,6 +52,13 @@ WRONG = {
     "version": [None, -1, "1"],
     "timeout_seconds": [None, 0, "60", 2.0],
 }
+
+
+@pytest.mark.parametrize("value", [None, 1, [], [1, 2], [1, 2, 0], [1, 2, True], ["1", 2, 3], [1, 2, 3, 4]])
+def test_what_is_no_slot_is_refused(value: Any) -> None:
+    with pytest.raises(Invalid) as refused:
+        decode_run(json.dumps({**json.loads(encode_run(MESSAGE)), "slot": value}))
+    assert refused.value.field == "slot"
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, value) for field, values in WRONG.items() for value in values])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final, TypeAlias
 
 from cronfleet.domain.backlog import Backlog
@@ -11,6 +12,7 @@ from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.zone_stamp import ZoneStamp
 
 MAX_FIRES_PER_CLAIM: Final = 60
@@ -118,6 +120,8 @@ class ScheduleClaim:
     backlog_at: Instant | None = None
     caught_up: tuple[Fire, ...] = ()
     backlog: Backlog | None = None
+    slots: tuple[SlotLease, ...] = ()
+    """The slots of its fires, then of those caught up; empty where the tenant has no limit of runs at once."""
 
     @property
     def wakes_at(self) -> Instant | None:
@@ -135,7 +139,8 @@ class ScheduleClaim:
 
     def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:
         """One message per fire, first attempts all."""
-        for fire in (*self.fires, *self.caught_up):
+        fires = (*self.fires, *self.caught_up)
+        for fire, slot in zip_longest(fires, self.slots[: len(fires)]):
             yield RunMessage(
                 self.run_key(fire.nominal_at),
                 self.tier,
@@ -146,6 +151,7 @@ class ScheduleClaim:
                 version=self.version,
                 timeout_seconds=self.timeout_seconds,
                 late=fire.late,
+                slot=slot,
             )
 
 
@@ -159,6 +165,8 @@ class RunClaim:
     """The claim of a run's own timer: one conditional write that retires it."""
 
     timer: RunTimer
+    slot: SlotLease | None = None
+    """Its slot, where the tenant has a limit of runs at once."""
 
     def messages(self, batch_id: str, claimed_at: Instant) -> Iterator[RunMessage]:
         """The one message that starts the attempt."""
@@ -172,6 +180,7 @@ class RunClaim:
             batch=batch_id,
             version=timer.version,
             timeout_seconds=timer.timeout_seconds,
+            slot=self.slot,
         )
 
 

@@ -14,6 +14,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, Instant, from_compact, to_compact
 from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN
 
 SCHEDULE_CAUSE: Final = "schedule"
@@ -248,6 +249,8 @@ class RunMessage:
     resent_at: Instant | None = None
     """When the sweeper sent it again; `None` for the dispatcher's own."""
     late: Late | None = None
+    slot: SlotLease | None = None
+    """The slot it may run in; `None` where its tenant has no limit of runs at once."""
 
 
 def range_row(

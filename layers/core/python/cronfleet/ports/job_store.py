@@ -26,6 +26,7 @@ from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
+from cronfleet.ports.slots import SlotStore
 from cronfleet.ports.tenants import PutTenant, TenantStore
 from cronfleet.ports.versions import VersionStore
 
@@ -475,6 +476,7 @@ class JobStore(
     TenantStore,
     RateStore,
     FreezeStore,
+    SlotStore,
     Protocol,
 ):
     """All of it."""

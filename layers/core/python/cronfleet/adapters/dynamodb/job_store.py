@@ -14,6 +14,7 @@ from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
+from cronfleet.adapters.dynamodb.slots import DynamoSlots
 from cronfleet.adapters.dynamodb.tenants import DynamoTenants
 from cronfleet.adapters.dynamodb.versions import DynamoVersions
 from cronfleet.ports.clock import SteadyClock
@@ -41,6 +42,7 @@ class DynamoJobStore(
     DynamoTenants,
     DynamoRates,
     DynamoFreezes,
+    DynamoSlots,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

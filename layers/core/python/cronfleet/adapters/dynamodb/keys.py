@@ -118,6 +118,19 @@ def line(name: str) -> str:
     return f"RATE#{name}"
 
 
+SLOTS: Final = "S#"
+
+
+def slot(number: int) -> str:
+    """The sort key of one of a tenant's slots."""
+    return f"{SLOTS}{number:04}"
+
+
+def parse_slot(sort: str) -> int:
+    """The reverse of `slot`; raises `ValueError`."""
+    return int(sort.removeprefix(SLOTS))
+
+
 HEARTBEAT: Final = "URL"
 _PING: Final = "P#"
 

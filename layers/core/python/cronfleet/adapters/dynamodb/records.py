@@ -283,6 +283,22 @@ class IdempotencyRecord(Model):
     expires_at = WholeAttribute()
 
 
+class SlotRecord(Model):
+    """One of a tenant's slots; its number stands in its key."""
+
+    class Meta:
+        table_name = schema.SLOTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    fence = WholeAttribute()
+    holder = UnicodeAttribute(null=True)
+    taken_at = WholeAttribute()
+    until = WholeAttribute()
+    held_ms = WholeAttribute(null=True)
+    expires_at = WholeAttribute()
+
+
 class HeartbeatRecord(Model):
     """A heartbeat URL, by the digest of its token."""
 

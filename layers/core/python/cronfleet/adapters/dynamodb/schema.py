@@ -150,4 +150,12 @@ HEARTBEATS: Final = Table(
 )
 """One item collection per heartbeat URL: the URL by the digest of its token, and its pings."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS)
+SLOTS: Final = Table(
+    name="slots",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""How many runs of a tenant go on at once: one item per slot, only where a tenant has a limit."""
+
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS, SLOTS)

@@ -9,6 +9,7 @@ from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
 from cronfleet.adapters.memory.schedules import MemorySchedules
 from cronfleet.adapters.memory.shards import MemoryShards
+from cronfleet.adapters.memory.slots import MemorySlots
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import MemoryTenants
 from cronfleet.adapters.memory.timers import damage
@@ -29,6 +30,7 @@ class MemoryJobStore(
     MemoryTenants,
     MemoryRates,
     MemoryFreezes,
+    MemorySlots,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

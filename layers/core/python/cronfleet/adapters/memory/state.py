@@ -15,6 +15,7 @@ from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.clock import Clock
@@ -64,4 +65,6 @@ class State:
     """Where the lines stand that keep rates, in µs."""
     freeze_directory: FreezeDirectory | None = None
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
+    """By tenant and number."""
     skew_ms: int | None = 0

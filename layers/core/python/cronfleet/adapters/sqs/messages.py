@@ -13,6 +13,7 @@ from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import TIERS
 from cronfleet.ports.queues import Tick
 
@@ -34,6 +35,9 @@ def encode_run(message: RunMessage) -> str:
     late = message.late
     if late is not None:
         fields["late"] = {**late.detail}
+    slot = message.slot
+    if slot is not None:
+        fields["slot"] = [slot.number, slot.fence, slot.until]
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -54,7 +58,14 @@ def decode_run(text: str) -> RunMessage:
         timeout_seconds=_number(fields, "timeout_seconds", 1),
         resent_at=_number(fields, "resent_at", EARLIEST, LATEST) if "resent_at" in fields else None,
         late=_late(fields["late"]) if "late" in fields else None,
+        slot=_slot(fields["slot"]) if "slot" in fields else None,
     )
+
+
+def _slot(stored: Any) -> SlotLease:
+    if not isinstance(stored, list) or len(stored) != 3 or not all(type(one) is int and one > 0 for one in stored):
+        raise Invalid("slot", f"is {stored!r:.80}; it must be a number, a fence and an end")
+    return SlotLease(*stored)
 
 
 def _late(stored: Any) -> Late:

@@ -1,5 +1,6 @@
 """Leases, batches of the dispatch log and the sweeper's books, as items of the table `shards`."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
@@ -23,6 +24,7 @@ from cronfleet.domain.claim import (
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import RunKey
+from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.zone_stamp import ZoneStamp
 
 _CLAIM_FIELDS: Final = 11
@@ -34,6 +36,8 @@ BATCH_LIFE: Final = 20 * DAY
 
 _SCHEDULE: Final = "s"
 _RUN: Final = "r"
+_SLOTTED: Final = "h"
+"""What stands before the slots of a claim and the claim."""
 
 
 def lease_of(item: Item, shard: int) -> ShardLease:
@@ -85,11 +89,18 @@ def batch_of(item: Item, shard: int) -> Batch:
 
 
 def _claim_json(claim: Claim) -> list[Any]:
-    return _run_claim_json(claim.timer) if isinstance(claim, RunClaim) else _schedule_claim_json(claim)
+    if isinstance(claim, RunClaim):
+        stored, slots = _run_claim_json(claim.timer), [claim.slot] if claim.slot else []
+    else:
+        stored, slots = _schedule_claim_json(claim), [*claim.slots]
+    return [_SLOTTED, [[slot.number, slot.fence, slot.until] for slot in slots], stored] if slots else stored
 
 
 def _claim_of(stored: list[Any], shard: int) -> Claim:
     kind, *fields = stored
+    if kind == _SLOTTED:
+        slots, claim = tuple(SlotLease(*slot) for slot in fields[0]), _claim_of(fields[1], shard)
+        return replace(claim, slot=slots[0]) if isinstance(claim, RunClaim) else replace(claim, slots=slots)
     if kind == _RUN:
         return _run_claim_of(fields, shard)
     if kind == _SCHEDULE:

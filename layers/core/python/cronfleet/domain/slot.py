@@ -1,0 +1,112 @@
+"""Slots: how many runs of a tenant go on at once. One item for each, held under a lease, so that nothing leaks.
+
+Whoever dispatches a run takes a slot for it; the worker lets go of it when the attempt ends. A counter would leak with
+every crash; a lease ends by itself. See docs/decisions/0014-concurrency.md.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from cronfleet.domain.instant import SECOND, Instant
+
+MAX_SLOTS: Final = 1_000
+"""The highest limit that is enforced: a tenant's slots are read with each tick that dispatches for it."""
+
+PATIENCE_SECONDS: Final = 60
+"""How late after its time an attempt may start without renewing its slot."""
+
+RUN_MARGIN_SECONDS: Final = 10
+"""How much longer than its time limit the lease of an attempt lasts (`attempt.LEASE_MARGIN_SECONDS`) …"""
+
+SLOT_MARGIN_SECONDS: Final = 10
+"""… and how much longer than that lease a slot is held: two clocks may each be three seconds off, one either way."""
+
+USUAL_HOLD: Final = 30 * SECOND
+"""How long a slot is thought to be held while none has been let go of yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotLease:
+    """A run's right to the slot `number`, as its claim and its message carry it: under `fence`, until `until`."""
+
+    number: int
+    fence: int
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One of a tenant's slots, numbered from 1.
+
+    `fence` rises with each taking; `holder` is the attempt that has it ("" for none) until `until` (0 for free).
+    `held_ms` is how long it was held the last time.
+    """
+
+    tenant: str
+    number: int
+    fence: int = 0
+    holder: str = ""
+    taken_at: Instant = 0
+    until: Instant = 0
+    held_ms: int | None = None
+
+    @property
+    def lease(self) -> SlotLease:
+        """What its holder may claim of it."""
+        return SlotLease(self.number, self.fence, self.until)
+
+    def is_free(self, now: Instant) -> bool:
+        """Whether it may be taken at `now`: let go of, or its lease has ended."""
+        return self.until <= now
+
+    def taken(self, holder: str, now: Instant, until: Instant) -> "Slot":
+        """The same, taken anew at `now`."""
+        return replace(self, fence=self.fence + 1, holder=holder, taken_at=now, until=until)
+
+    def released(self, now: Instant) -> "Slot":
+        """The same, let go of at `now`."""
+        return replace(self, holder="", until=0, held_ms=max(0, now - self.taken_at))
+
+
+def holder_of(run_id: str, attempt: int, due_at: Instant) -> str:
+    """The name under which an attempt holds its slot.
+
+    An attempt that was put off comes again under its number; its time tells it from the one before.
+    """
+    return f"{run_id}/{attempt}/{due_at}"
+
+
+def is_of_run(holder: str, run_id: str) -> bool:
+    """Whether `holder` is some attempt of the run."""
+    return holder.partition("/")[0] == run_id
+
+
+def held_until(due_at: Instant, now: Instant, timeout_seconds: int) -> Instant:
+    """The end of a slot's lease that is taken at `now` for an attempt due at `due_at`, long enough for all of it."""
+    longest = PATIENCE_SECONDS + timeout_seconds + RUN_MARGIN_SECONDS + SLOT_MARGIN_SECONDS
+    return max(due_at, now) + longest * SECOND
+
+
+def covers(lease: SlotLease, lease_until: Instant) -> bool:
+    """Whether a slot lasts for all of an attempt whose own lease ends at `lease_until`."""
+    return lease_until + SLOT_MARGIN_SECONDS * SECOND <= lease.until
+
+
+def all_of(tenant: str, stored: Iterable[Slot], limit: int) -> list[Slot]:
+    """The slots of a tenant under `limit`, those that nobody has taken yet too; above it, only those still held."""
+    known = {slot.number: slot for slot in stored}
+    within = [known.pop(number, Slot(tenant, number)) for number in range(1, min(limit, MAX_SLOTS) + 1)]
+    return [*within, *(slot for _, slot in sorted(known.items()) if slot.holder)]
+
+
+def live(slots: Iterable[Slot], now: Instant) -> int:
+    """How many are held at `now`."""
+    return sum(not slot.is_free(now) for slot in slots)
+
+
+def usual_hold(slots: Sequence[Slot], now: Instant) -> int:
+    """How long a slot is held, in milliseconds, as far as the slots tell: a mean of the latest."""
+    known = [max(slot.held_ms or 0, 0 if slot.is_free(now) else now - slot.taken_at) for slot in slots]
+    told = [held for held in known if held > 0]
+    return sum(told) // len(told) if told else USUAL_HOLD
