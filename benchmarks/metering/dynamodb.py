@@ -224,7 +224,8 @@ class MeteredDynamoDB:
     def batch_get_item(self, *, RequestItems: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N803 - the client's names
         ((name, wanted),) = RequestItems.items()
         items = [self._tables[name].items.get(_key_of(key)) for key in wanted["Keys"]]
-        each = (charges.read_units([] if item is None else [item], consistent=False) for item in items)
+        consistent = wanted.get("ConsistentRead", False)
+        each = (charges.read_units([] if item is None else [item], consistent=consistent) for item in items)
         self._charge("BatchGetItem", name, reads=sum(each))
         return {"Responses": {name: [dict(item) for item in items if item is not None]}}
 

@@ -1,4 +1,4 @@
-"""The authorizer: an API key in, a tenant out. What fails here is an error of ours, and never a permission."""
+"""The authorizer: a key or a token in, tenant and role out. What fails here is an error of ours, never a permission."""
 
 import functools
 from typing import Any
@@ -17,8 +17,16 @@ def handle(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """Answers the HTTP API in its simple form. Raises when the store is silent: the gateway makes it a 500."""
     headers = event.get("headers") or {}
     written = next((value for name, value in headers.items() if name.lower() == "authorization"), "")
-    key = _service().key_of(written)
-    if key is None:
+    credential = _service().credential_of(written)
+    if credential is None:
         return {"isAuthorized": False}
-    context = {"tenant": key.tenant.tenant_id, "tier": key.tenant.tier, "key_id": key.key_id}
+    context = {
+        "tenant": credential.tenant.tenant_id,
+        "tier": credential.tenant.tier,
+        "key_id": credential.key_id,
+        "role": credential.role.value,
+        "actor": credential.actor,
+        # As text: gateways differ in what they make of numbers.
+        "ends_at": "" if credential.ends_at is None else str(credential.ends_at),
+    }
     return {"isAuthorized": True, "context": context}

@@ -10,10 +10,8 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Definition, Status, Timer
-from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import CronTrigger
 from cronfleet.ports.job_store import (
-    ApiKey,
     CreateTimer,
     IdempotencyRecord,
     InsertAudit,
@@ -55,6 +53,7 @@ def test_what_is_not_there_is_none(store: Any) -> None:
     assert store.get_timer(TENANT, "nightly") is None
     assert store.get_definition(TENANT, "nightly", 1) is None
     assert store.find_api_key("demo") is None
+    assert store.list_api_keys("demo", cursor=None, limit=9).items == []
     assert store.find_idempotency(TENANT, "key") is None
 
 
@@ -327,9 +326,3 @@ def test_many_schedules_are_read_in_one_call(store: Any) -> None:
         store.commit([CreateTimer(waiting(name)), InsertDefinition(examples.definition(examples.MINUTELY, name))])
     found = store.get_schedules(TENANT, [Listed(name, Status.ACTIVE, 1) for name in names])
     assert [definition.schedule_id for _, definition in found] == names
-
-
-def test_an_api_key_is_found_by_its_id(store: Any) -> None:
-    key = ApiKey("demo", "0" * 64, Tenant(TENANT, "priority"))
-    store.put_api_key(key)
-    assert store.find_api_key("demo") == key

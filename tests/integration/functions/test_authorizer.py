@@ -8,8 +8,9 @@ import pytest
 
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.job_store import ApiKey, NoAnswer
+from cronfleet.ports.job_store import NoAnswer
 from functions.authorizer import handler
 from tests.support.api import EVENTS
 from tests.support.faults import Faulty
@@ -47,7 +48,14 @@ def test_a_valid_key_gets_in_as_its_tenant(wire, store, header):
     wire(store)
     assert ask(header) == {
         "isAuthorized": True,
-        "context": {"tenant": "acme", "tier": "priority", "key_id": "demo"},
+        "context": {
+            "tenant": "acme",
+            "tier": "priority",
+            "key_id": "demo",
+            "role": "tenant_admin",
+            "actor": "demo",
+            "ends_at": "",
+        },
     }
 
 

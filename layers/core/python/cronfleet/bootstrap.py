@@ -235,7 +235,7 @@ def health(settings: Settings) -> "Health":
 
 
 def access(settings: Settings) -> "Access":
-    """Which tenant an API key belongs to."""
+    """As whom a credential lets its bearer in."""
     from cronfleet.services.access import Access
 
-    return Access(store=_store(settings))
+    return Access(store=_store(settings), clock=SystemClock())

@@ -21,8 +21,8 @@ from cronfleet.domain.reason import Reason
 from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
-from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
@@ -64,15 +64,6 @@ class Listed:
     schedule_id: str
     status: Status
     version: int
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """A stored API key: `digest` is the SHA-256 (hex) of the whole key, which is never stored."""
-
-    key_id: str
-    digest: str
-    tenant: Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +211,8 @@ Put: TypeAlias = (
     | PutTenant
     | PutFreezeDirectory
     | PutFreezeList
+    | PutApiKey
+    | ListApiKey
 )
 """The writes that leave an item."""
 
@@ -299,10 +292,6 @@ class ScheduleStore(TimedStore, CalendarStore, Protocol):
 
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         """What was answered under this key, read strongly, if it has not expired."""
-        ...
-
-    def find_api_key(self, key_id: str) -> ApiKey | None:
-        """The stored key, read strongly."""
         ...
 
 
@@ -477,6 +466,7 @@ class JobStore(
     RateStore,
     FreezeStore,
     SlotStore,
+    ApiKeyStore,
     Protocol,
 ):
     """All of it."""

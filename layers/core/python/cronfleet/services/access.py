@@ -1,18 +1,31 @@
-"""Access: which tenant an API key belongs to, and who is calling."""
+"""Access: as whom a credential lets its bearer in, and who is calling."""
 
-import hmac
 import re
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Final
+from typing import Final, Protocol
 
+from cronfleet.domain.api_key import ApiKey, KeyStatus, is_key
 from cronfleet.domain.errors import Forbidden
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.role import Role
-from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.job_store import ApiKey, ScheduleStore
+from cronfleet.domain.tenant import Tenant, TenantStatus
+from cronfleet.domain.token_claims import ClaimNames, bearer_of
+from cronfleet.ports.api_keys import ApiKeyStore
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import NoAnswer, TimedStore
+from cronfleet.ports.tenants import TenantStore
+from cronfleet.ports.tokens import Tokens
 from cronfleet.services.asking import ask
+from cronfleet.services.true_clock import refuse_wrong_clock
 
-_BEARER: Final = re.compile(r"bearer +(cf_([A-Za-z0-9-]{1,64})_[A-Za-z0-9_-]{16,256})", re.ASCII | re.IGNORECASE)
+MAX_TOKEN: Final = 8_192
+"""Characters of a token; the gateway takes little more in all headers together."""
+
+GONE: Final = frozenset({TenantStatus.DELETING, TenantStatus.DELETED})
+"""Tenants that nobody is let into."""
+
+_KEY: Final = re.compile(r"bearer +(cf_([A-Za-z0-9-]{1,64})_[A-Za-z0-9_-]{16,256})", re.ASCII | re.IGNORECASE)
+_TOKEN: Final = re.compile(r"bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +58,77 @@ class Caller:
             raise Forbidden(needed, self.role)
 
 
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a key or a token lets its bearer in as, until `ends_at` (`None`: no end is set)."""
+
+    tenant: Tenant
+    role: Role
+    key_id: str
+    actor: str
+    ends_at: Instant | None = None
+
+
+class AccessStore(TimedStore, ApiKeyStore, TenantStore, Protocol):
+    """What access is looked up in."""
+
+
 class Access:
-    """Looks API keys up. Only their hashes are stored."""
+    """Checks API keys, of which only digests are stored, and tokens, where an identity provider is set."""
 
-    def __init__(self, *, store: ScheduleStore) -> None:
+    def __init__(
+        self, *, store: AccessStore, clock: Clock, tokens: Tokens | None = None, names: ClaimNames | None = None
+    ) -> None:
         self._store = store
+        self._clock = clock
+        self._tokens = tokens
+        self._names = names or ClaimNames()
 
-    def key_of(self, authorization: str) -> ApiKey | None:
-        """The key in an `Authorization: Bearer cf_<id>_<secret>` header, or `None` for anything but a valid one.
+    def credential_of(self, authorization: str) -> Credential | None:
+        """The credential in an `Authorization: Bearer …` header, or `None` for anything but a valid one.
 
-        Raises `NoAnswer` when the store stays silent: that is not a refusal.
+        Raises `NoAnswer` when the store or the identity provider stays silent, and `ClockSkewed` when this process's
+        clock is off and an end cannot be judged: none of them is a refusal.
         """
-        match = _BEARER.fullmatch(authorization)
-        if match is None:
-            return None
-        key, key_id = match.groups()
+        match = _KEY.fullmatch(authorization)
+        if match is not None:
+            return self._of_key(*match.groups())
+        match = _TOKEN.fullmatch(authorization)
+        if match is not None and self._tokens is not None and len(match[1]) <= MAX_TOKEN:
+            return self._of_token(self._tokens, match[1])
+        return None
+
+    def _of_key(self, text: str, key_id: str) -> Credential | None:
         stored = ask(lambda: self._store.find_api_key(key_id))
-        # Compared also when there is no such key, so that the time taken does not tell.
-        same = hmac.compare_digest(sha256(key.encode()).hexdigest(), stored.digest if stored else "")
-        return stored if same else None
+        if not is_key(text, stored) or stored is None:
+            return None
+        refuse_wrong_clock(self._store)
+        now = self._clock.now()
+        if stored.status(now) is not KeyStatus.LIVE:
+            return None
+        record = ask(lambda: self._store.get_tenant(stored.tenant.tenant_id))
+        # An installation that is older than tenants' records has keys without one.
+        tenant = record or stored.tenant
+        if tenant.status in GONE:
+            return None
+        self._note_use(stored, now)
+        return Credential(tenant, stored.role, key_id, stored.name or key_id, stored.ends_at)
+
+    def _note_use(self, key: ApiKey, now: Instant) -> None:
+        if not key.wants_use_noted(now):
+            return
+        try:
+            self._store.note_use(key, now)
+        except NoAnswer:
+            return  # The next request notes its own; nobody is kept out for that.
+
+    def _of_token(self, tokens: Tokens, token: str) -> Credential | None:
+        claims = tokens.claims(token)
+        bearer = None if claims is None else bearer_of(claims, self._names)
+        if bearer is None:
+            return None
+        tenant = ask(lambda: self._store.get_tenant(bearer.tenant_id))
+        refuse_wrong_clock(self._store)
+        if tenant is None or tenant.status in GONE:
+            return None
+        return Credential(tenant, bearer.role, tokens.credential, bearer.subject, bearer.ends_at)

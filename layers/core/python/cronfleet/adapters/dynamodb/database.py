@@ -150,17 +150,18 @@ class Database:
         answer = ask(self._client.scan, TableName=self.name(table), IndexName=index.name, Limit=limit, **request)
         return answer["Items"], answer.get("LastEvaluatedKey")
 
-    def batch_get(self, table: Table, keys: Sequence[tuple[str, str]]) -> Iterator[Item]:
-        """Items by partition and sort key, eventually consistent, in no order; absent ones are left out."""
+    def batch_get(self, table: Table, keys: Sequence[tuple[str, str]], *, consistent: bool = False) -> Iterator[Item]:
+        """Items by partition and sort key, by default eventually consistent, in no order; absent ones are left out."""
         wanted = [{"pk": text(partition), "sk": text(sort)} for partition, sort in dict.fromkeys(keys)]
         for start in range(0, len(wanted), MAX_BATCH_GET):
-            yield from self._batch_get(self.name(table), wanted[start : start + MAX_BATCH_GET])
+            yield from self._batch_get(self.name(table), wanted[start : start + MAX_BATCH_GET], consistent)
 
-    def _batch_get(self, name: str, keys: Sequence[Item]) -> Iterator[Item]:
+    def _batch_get(self, name: str, keys: Sequence[Item], consistent: bool) -> Iterator[Item]:
         for turn in range(MAX_BATCH_GET_ROUNDS):
             if turn:
                 time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
-            answer: Mapping[str, Any] = ask(self._client.batch_get_item, RequestItems={name: {"Keys": keys}})
+            wanted: Any = {name: {"Keys": keys, "ConsistentRead": consistent}}
+            answer: Mapping[str, Any] = ask(self._client.batch_get_item, RequestItems=wanted)
             yield from answer["Responses"].get(name, [])
             keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
             if not keys:

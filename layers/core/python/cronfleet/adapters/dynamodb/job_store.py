@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import boto3
 from botocore.config import Config
 
+from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
@@ -43,6 +44,7 @@ class DynamoJobStore(
     DynamoRates,
     DynamoFreezes,
     DynamoSlots,
+    DynamoApiKeys,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

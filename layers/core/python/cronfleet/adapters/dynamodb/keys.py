@@ -156,6 +156,14 @@ def api_key(key_id: str) -> str:
     return f"KEY#{key_id}"
 
 
+LISTED_KEY: Final = "KEY#"
+
+
+def listed_key(key_id: str) -> str:
+    """The sort key of a key in its tenant's list."""
+    return f"{LISTED_KEY}{key_id}"
+
+
 def tenant(tenant_id: str) -> str:
     """The partition of a tenant."""
     return f"TENANT#{tenant_id}"

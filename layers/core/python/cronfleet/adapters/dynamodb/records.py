@@ -256,7 +256,10 @@ class TenantRecord(Model):
 
 
 class ApiKeyRecord(Model):
-    """An API key, by the digest of it."""
+    """An API key, by the digest of it. Those of the first release hold no role.
+
+    `ends_at_ms` judges; `expires_at` (whole seconds) lets the table forget, some time after.
+    """
 
     class Meta:
         table_name = schema.TENANTS.name
@@ -266,7 +269,29 @@ class ApiKeyRecord(Model):
     hash = UnicodeAttribute()
     tenant = UnicodeAttribute()
     tier = UnicodeAttribute()
+    role = UnicodeAttribute(null=True)
+    name = UnicodeAttribute(null=True)
     created_at = WholeAttribute(null=True)
+    created_by = UnicodeAttribute(null=True)
+    ends_at_ms = WholeAttribute(null=True)
+    revoked_at = WholeAttribute(null=True)
+    last_used_at = WholeAttribute(null=True)
+    replaced_by = UnicodeAttribute(null=True)
+    change_id = UnicodeAttribute(null=True)
+    listed = WholeAttribute(null=True)
+    expires_at = WholeAttribute(null=True)
+
+
+class ListedKeyRecord(Model):
+    """A key in its tenant's list."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    key_id = UnicodeAttribute()
+    expires_at = WholeAttribute(null=True)
 
 
 class IdempotencyRecord(Model):

@@ -8,7 +8,7 @@ from cronfleet.adapters.dynamodb.database import Database, text
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.audit import audit_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_of
-from cronfleet.adapters.dynamodb.items.tenants import api_key_item, api_key_of, idempotency_of, tenant_item
+from cronfleet.adapters.dynamodb.items.tenants import idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import timer_of
 from cronfleet.domain.audit import AuditEntry, id_prefix
 from cronfleet.domain.instant import MINUTE, Instant
@@ -16,7 +16,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
 from cronfleet.ports.bound import Kept, bound_definition, bound_timer
-from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
+from cronfleet.ports.job_store import IdempotencyRecord, Listed, Page, Write
 
 MAX_LIST_PAGES: Final = 20
 """Pages of the index that one list reads in search of matches; then it answers with what it has, and a cursor."""
@@ -130,15 +130,6 @@ class DynamoSchedules:
         record = None if item is None else idempotency_of(item)
         # The table forgets days after a record has expired.
         return None if record is None or record.expires_at <= self._database.clock.now() else record
-
-    def find_api_key(self, key_id: str) -> ApiKey | None:
-        item = self._database.get(schema.TENANTS, keys.api_key(key_id), keys.API_KEY)
-        return None if item is None else api_key_of(item)
-
-    def put_api_key(self, key: ApiKey) -> None:
-        """Store a key and its tenant."""
-        self._database.put(schema.TENANTS, tenant_item(key.tenant))
-        self._database.put(schema.TENANTS, api_key_item(key, self._database.clock.now()))
 
 
 def _listed_of(item: Item) -> Listed:

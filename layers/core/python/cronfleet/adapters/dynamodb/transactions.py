@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
+from cronfleet.adapters.dynamodb.items.api_keys import api_key_of, parts_of_key
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
@@ -38,7 +39,9 @@ from cronfleet.ports.job_store import (
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
+    ListApiKey,
     Put,
+    PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
     PutFreezeList,
@@ -137,6 +140,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.TENANTS, tenant_item(tenant), *_same_tenant(before)
         case PutFreezeDirectory() | PutFreezeList():
             return parts_of_freezes(write)
+        case PutApiKey() | ListApiKey():
+            return schema.TENANTS, *parts_of_key(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -225,6 +230,8 @@ def _read(write: Write, item: Item) -> Any:
             return tenant_of(item)
         case PutFreezeDirectory() | PutFreezeList():
             return stored_freezes(write, item)
+        case PutApiKey() | ListApiKey():
+            return api_key_of(item) if isinstance(write, PutApiKey) else None
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
     assert_never(write)

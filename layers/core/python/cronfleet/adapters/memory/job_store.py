@@ -1,5 +1,6 @@
 """The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
 
+from cronfleet.adapters.memory.api_keys import MemoryApiKeys
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
@@ -31,6 +32,7 @@ class MemoryJobStore(
     MemoryRates,
     MemoryFreezes,
     MemorySlots,
+    MemoryApiKeys,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -12,7 +12,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
 from cronfleet.ports.bound import bound_definition, bound_timer
-from cronfleet.ports.job_store import ApiKey, IdempotencyRecord, Listed, Page, Write
+from cronfleet.ports.job_store import IdempotencyRecord, Listed, Page, Write
 
 
 class MemorySchedules:
@@ -77,11 +77,3 @@ class MemorySchedules:
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         record = self.state.idempotency.get((tenant, key))
         return None if record is None or record.expires_at <= self.state.clock.now() else record
-
-    def find_api_key(self, key_id: str) -> ApiKey | None:
-        return self.state.api_keys.get(key_id)
-
-    def put_api_key(self, key: ApiKey) -> None:
-        """Store a key and its tenant."""
-        self.state.api_keys[key.key_id] = key
-        self.state.tenants[key.tenant.tenant_id] = key.tenant

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
+from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
@@ -19,7 +20,7 @@ from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
+from cronfleet.ports.job_store import IdempotencyRecord
 from cronfleet.ports.target import Receipt
 
 ScheduleKey: TypeAlias = tuple[str, str]
@@ -46,6 +47,8 @@ class State:
     idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
+    listed_keys: set[tuple[str, str]] = field(default_factory=set)
+    """Tenants and ids of the keys that their tenants' lists hold."""
     leases: dict[int, ShardLease] = field(default_factory=dict)
     batches: dict[BatchId, Batch] = field(default_factory=dict)
     log: dict[int, list[tuple[int, int]]] = field(default_factory=dict)

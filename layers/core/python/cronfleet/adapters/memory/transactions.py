@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from cronfleet.adapters.memory.calendars import bare_definition
-from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
 from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
-from cronfleet.adapters.memory.tenants import same_rev
+from cronfleet.adapters.memory.tenant_writes import may_write_of_tenant, put_of_tenant, stored_of_tenant
 from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer_key
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.calendar import CalendarHead
@@ -28,6 +27,8 @@ from cronfleet.ports.job_store import (
     InsertRetiming,
     InsertRun,
     InsertRunTimer,
+    ListApiKey,
+    PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
     PutFreezeList,
@@ -87,10 +88,8 @@ def _stored(state: State, write: Write) -> Any:
             return _stored_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             return stored_heartbeat(state, write)
-        case PutTenant(tenant):
-            return state.tenants.get(tenant.tenant_id)
-        case PutFreezeDirectory() | PutFreezeList():
-            return stored_freezes(state, write)
+        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+            return stored_of_tenant(state, write)
     assert_never(write)
 
 
@@ -135,10 +134,10 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return bool(stored == before)
         case PutHeartbeat(before=before):
             return bool(stored == before)
-        case PutTenant(before=before):
-            return same_rev(stored, before)
-        case PutZoneRelease(after) | PutFreezeDirectory(after) | PutFreezeList(after):
-            return (0 if stored is None else stored.rev) == after.rev - 1
+        case PutZoneRelease(after):
+            return (0 if stored is None else int(stored.rev)) == after.rev - 1
+        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+            return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
     return stored is None
@@ -158,10 +157,8 @@ def _apply(state: State, write: Write) -> None:
             _apply_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             put_heartbeat(state, write)
-        case PutTenant(tenant):
-            state.tenants[tenant.tenant_id] = tenant
-        case PutFreezeDirectory() | PutFreezeList():
-            put_freezes(state, write)
+        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+            put_of_tenant(state, write)
         case _:
             assert_never(write)
 

@@ -1,10 +1,10 @@
-"""Tenants, API keys and idempotency records, as items of the table `tenants`."""
+"""Tenants and idempotency records, as items of the table `tenants`."""
 
 from cronfleet.adapters.dynamodb import keys, records
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.domain.instant import EARLIEST, SECOND, Instant
+from cronfleet.domain.instant import EARLIEST, SECOND
 from cronfleet.domain.tenant import Tenant, TenantStatus
-from cronfleet.ports.job_store import ApiKey, IdempotencyRecord
+from cronfleet.ports.job_store import IdempotencyRecord
 
 
 def tenant_item(tenant: Tenant) -> Item:
@@ -45,25 +45,6 @@ def tenant_of(item: Item) -> Tenant:
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise records.damaged(item, error) from error
-
-
-def api_key_item(key: ApiKey, now: Instant) -> Item:
-    """A key made at `now` as an item."""
-    record = records.ApiKeyRecord(
-        keys.api_key(key.key_id),
-        keys.API_KEY,
-        hash=key.digest,
-        tenant=key.tenant.tenant_id,
-        tier=key.tenant.tier,
-        created_at=now,
-    )
-    return record.serialize()
-
-
-def api_key_of(item: Item) -> ApiKey:
-    """The key in `item`; raises `Damaged`."""
-    record = records.read(records.ApiKeyRecord, item)
-    return ApiKey(record.pk.removeprefix(keys.api_key("")), record.hash, Tenant(record.tenant, record.tier))
 
 
 def idempotency_item(record: IdempotencyRecord) -> Item:

@@ -1,0 +1,50 @@
+"""Writes of what belongs to tenants as a whole: their records, API keys and freezes."""
+
+from typing import Any, TypeAlias, assert_never
+
+from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
+from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
+from cronfleet.adapters.memory.state import State
+from cronfleet.adapters.memory.tenants import same_rev
+from cronfleet.ports.api_keys import ListApiKey, PutApiKey
+from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.tenants import PutTenant
+
+TenantWrite: TypeAlias = PutTenant | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList
+
+
+def stored_of_tenant(state: State, write: TenantWrite) -> Any:
+    """What stands where `write` is to write."""
+    match write:
+        case PutTenant(tenant):
+            return state.tenants.get(tenant.tenant_id)
+        case PutApiKey() | ListApiKey():
+            return stored_key(state, write)
+        case PutFreezeDirectory() | PutFreezeList():
+            return stored_freezes(state, write)
+    assert_never(write)
+
+
+def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
+    """Whether the condition of `write` holds."""
+    match write:
+        case PutTenant(before=before):
+            return same_rev(stored, before)
+        case PutApiKey() | ListApiKey():
+            return may_put_key(write, stored)
+        case PutFreezeDirectory(after) | PutFreezeList(after):
+            return (0 if stored is None else int(stored.rev)) == after.rev - 1
+    assert_never(write)
+
+
+def put_of_tenant(state: State, write: TenantWrite) -> None:
+    """Carry `write` out."""
+    match write:
+        case PutTenant(tenant):
+            state.tenants[tenant.tenant_id] = tenant
+        case PutApiKey() | ListApiKey():
+            put_key(state, write)
+        case PutFreezeDirectory() | PutFreezeList():
+            put_freezes(state, write)
+        case _:
+            assert_never(write)
