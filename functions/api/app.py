@@ -27,6 +27,7 @@ from .routes import (
     runs,
     schedules,
     shadow,
+    tenant_life,
     zone_data,
 )
 from .schemas import fields_by_path
@@ -54,6 +55,7 @@ for module in (
     lint,
     preview,
     zone_data,
+    tenant_life,
     health,
     pages,
 ):

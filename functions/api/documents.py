@@ -16,6 +16,8 @@ CALENDAR: Final = "text/calendar"
 YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
 
 MAX_DOCUMENT_BYTES: Final = 512 * 1024
+MAX_EXPORT_BYTES: Final = 4 * 1024 * 1024
+"""A function is called with six megabytes at most, in which the body stands as JSON text inside JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ DOCUMENTS: Final = (
     Document("POST", "/v1/imports/crontab", (TEXT_PLAIN, BYTES), any_bytes=True),
     Document("POST", "/v1/imports/eventbridge", (JSON, TEXT_PLAIN, BYTES)),
     Document("POST", "/v1/imports/kubernetes", (*YAML, JSON, TEXT_PLAIN, BYTES)),
+    Document("POST", "/v1/imports/cronfleet", (JSON, TEXT_PLAIN, BYTES), max_bytes=MAX_EXPORT_BYTES),
     Document("PUT", "/v1/calendars/{name}", (CALENDAR,), field="ical", or_json=True),
 )
 

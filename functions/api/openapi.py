@@ -47,6 +47,7 @@ TAGS: Final = {
     "ledger": "Why a schedule ran at a time, or did not.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
+    "tenant_life": "A tenant as a whole: exported, suspended, deleted.",
     "zone_data": "Which release of the zone data is at work, and what follows from a new one.",
     "health": "Whether all is well.",
 }

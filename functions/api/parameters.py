@@ -32,6 +32,7 @@ def _whole_number(value: Any) -> Any:
 
 
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
+TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
 CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calendar's name.")]
 VersionQuery = Annotated[
     int | None, BeforeValidator(_whole_number), Query(ge=1, le=999_999_999, description="Left out: the newest.")
@@ -142,6 +143,13 @@ OwnerQuery = Annotated[str, Query(max_length=128, description="Who answers for t
 ExistingQuery = Annotated[
     Literal["keep", "replace"],
     Query(description="What becomes of a schedule that is there, held, and says something else than the file."),
+]
+AppliedQuery = Annotated[
+    Literal["replace", "keep"],
+    Query(description="What becomes of a schedule or calendar that is there and says something else."),
+]
+HeldQuery = Annotated[
+    Literal["true", "false"], Query(description="`true` has new schedules come in held, however they stood.")
 ]
 FlagQuery = Annotated[
     Literal["true", "false"], Query(description="Whether new schedules note what they would fire, from now on.")

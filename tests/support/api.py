@@ -27,6 +27,7 @@ from functions.api.routes import (
     runs,
     schedules,
     shadow,
+    tenant_life,
     zone_data,
 )
 from tests.support.settable_clock import CountingIds, SettableClock
@@ -143,6 +144,8 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         schedules._service,
         imports._settings,
         imports._service,
+        imports._transfer,
+        tenant_life._transfer,
         bulk._service,
         runs._service,
         ledger._service,

@@ -11,15 +11,18 @@ from cronfleet import bootstrap
 from cronfleet.domain import crontab, eventbridge, kubernetes
 from cronfleet.domain.crontab_form import Form
 from cronfleet.services.imports import Imports
+from cronfleet.services.transfer import Transfer
 from cronfleet.settings import Settings, from_environment
 
-from .. import json_reading, yaml_reading
+from .. import applying, json_reading, yaml_reading
 from .. import parameters as p
 from ..answers import ImportAnswer
+from ..applying import Options
 from ..importing import Request, carry_out, target_of_text, zone_of_text
 from ..reading import JSON
 from ..requests import caller_of
 from ..schemas import CrontabBody, DocumentBody
+from ..transfer_answers import AppliedAnswer
 
 router = APIGatewayHttpRouter()
 
@@ -32,6 +35,11 @@ def _settings() -> Settings:
 @functools.cache
 def _service() -> Imports:
     return bootstrap.imports(_settings())
+
+
+@functools.cache
+def _transfer() -> Transfer:
+    return bootstrap.transfer(_settings())
 
 
 @router.post("/v1/imports/crontab", summary="Import a crontab")
@@ -97,6 +105,28 @@ def import_kubernetes(
     documents, unreadable = yaml_reading.read(body.document)
     sheet = kubernetes.read(documents, unreadable, kubernetes.Options(timezone=zone_of_text(timezone)))
     return _answered(sheet, _request("kubernetes", source, target, owner, existing, shadow, dry_run))
+
+
+@router.post("/v1/imports/cronfleet", summary="Apply the export of a tenant")
+def import_cronfleet(
+    body: Annotated[DocumentBody, Body()],
+    existing: p.AppliedQuery = "replace",
+    held: p.HeldQuery = "false",
+    dry_run: p.DryRunQuery = "false",
+) -> Response[AppliedAnswer]:
+    """What `GET /v1/tenants/{id}/export` answers, sent as it is. What is not there is created as it stood there; what
+    is there and says something else says what the document says, and keeps its status; the same again changes nothing.
+    """
+    options = Options(
+        dry_run=dry_run == "true",
+        replace=existing == "replace",
+        held=held == "true",
+        allowed_networks=_settings().webhook_allowed_networks,
+    )
+    event = router.current_event.raw_event
+    now = bootstrap.deadline_at(0, 0)
+    form = applying.carry_out(_transfer(), _service(), caller_of(event), body.document, options, now)
+    return Response(200, JSON, form)
 
 
 def _request(

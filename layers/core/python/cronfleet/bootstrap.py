@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.ticker import Ticker
+    from cronfleet.services.transfer import Transfer
     from cronfleet.services.worker import Worker
     from cronfleet.services.zone_data import ZoneData
 
@@ -169,6 +170,13 @@ def imports(settings: Settings) -> "Imports":
     from cronfleet.services.imports import Imports
 
     return Imports(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
+
+
+def transfer(settings: Settings) -> "Transfer":
+    """A tenant's schedules and calendars as a document, and such a document applied."""
+    from cronfleet.services.transfer import Transfer
+
+    return Transfer(store=_store(settings), calendars=calendars(settings), clock=SystemClock())
 
 
 def bulk(settings: Settings) -> "Bulk":

@@ -1,11 +1,12 @@
 """Calendars: what callers do with them. Versions never change; a new one starts the retiming of all who follow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
 from cronfleet.domain.audit import subject
 from cronfleet.domain.calendar import Calendar, CalendarHead, day_text
+from cronfleet.domain.calendar_adoption import Adoption, adopted
 from cronfleet.domain.calendar_change import (
     CHANGED_DAYS,
     Changed,
@@ -163,6 +164,54 @@ class Calendars:
         if before is not None:
             writes.append(InsertRetiming(for_calendar(after.tenant, after.name, after.version, now)))
         return writes
+
+    def adopt(
+        self,
+        caller: Caller,
+        name: str,
+        contents: Mapping[int, Content],
+        *,
+        replace: bool,
+        reason: str = "",
+        dry_run: bool = False,
+    ) -> Answer:
+        """Versions that come from another tenant, of which the one of the highest number is to be the newest.
+
+        Numbers are kept where nothing else stands under them. A calendar that is there and says something else stays
+        as it is unless `replace`. The answer: `outcome`, `version` (the newest now), and `numbers`, by which each
+        version can be used here; one that is missing there cannot.
+        """
+
+        def decide(now: Instant) -> Draft:
+            head = self._head(caller, name)
+            made = {"author": caller.key_id, "created_at": now, "reason": reason}
+            wanted = {n: contents[n].of(caller.tenant.tenant_id, name, n, **made) for n in sorted(contents)}
+            adoption = adopted(wanted, head, partial(self._version, caller, name), may_replace=replace)
+            form: Form = {
+                "name": name,
+                "outcome": adoption.outcome,
+                "version": adoption.newest,
+                "numbers": {str(n): number for n, number in adoption.numbers.items()},
+            }
+            writes = () if dry_run else self._adopting(caller, head, adoption, now, reason)
+            return Draft(writes, Answer(form))
+
+        return self._changing.change(caller, None, decide)
+
+    def _adopting(
+        self, caller: Caller, head: CalendarHead | None, adoption: Adoption, now: Instant, reason: str
+    ) -> Sequence[Write]:
+        older: Sequence[Write] = [InsertCalendar(calendar) for calendar in adoption.older]
+        if adoption.top is not None:
+            after = self._head_of(adoption.top, now)
+            return [*self._writes(caller, head, after, adoption.top, now), *older]
+        if not older or head is None:
+            return []
+        said = {"before": _listed(head), "after": _listed(head), "reason": reason}
+        entry = audit(
+            caller, self._ids.unique(), now, "adopt_calendar_versions", subject("calendar", head.name), **said
+        )
+        return [*older, entry]
 
     def delete(self, caller: Caller, name: str, conditions: Conditions = NO_CONDITIONS, reason: str = "") -> None:
         """No schedule can use it from now on; its versions stay for the history. `Conflict` while one uses it."""
