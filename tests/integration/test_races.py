@@ -15,6 +15,7 @@ from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunStatus
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
+from cronfleet.ports.schedule_counts import CountSchedules, Full
 from tests.support.emulator import client
 from tests.support.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON, SettableClock
@@ -146,3 +147,32 @@ def test_one_of_eight_runs_takes_the_gate(stores: list[Any], turn: int) -> None:
     winner = answers.index(None)
     assert answers.count(None) == 1
     assert {answer for answer in answers if answer is not None} == {f"run-{winner}"}
+
+
+@pytest.mark.parametrize(("turn", "limit"), [(0, 5), (1, 12), (2, 40)])
+def test_eight_hands_that_create_never_pass_the_quota_and_reach_it(stores: list[Any], turn: int, limit: int) -> None:
+    tenant = f"counted-{turn}"
+
+    def create(store: Any, hand: int) -> int:
+        done = 0
+        for number in range(8):
+            timer = replace(waiting(f"{hand}-{number}"), tenant=tenant)
+            done += _counted(store, [CreateTimer(timer), CountSchedules(tenant, 1, limit)])
+        return done
+
+    made = sum(race(stores, create))
+
+    assert made == min(limit, 8 * HANDS)
+    assert stores[0].get_schedule_count(tenant).use == made
+
+
+def _counted(store: Any, writes: list[Any]) -> int:
+    for _ in range(100):
+        try:
+            store.commit(writes)
+        except NoAnswer:
+            continue
+        except Refused as refused:
+            return 0 if isinstance(refused.stored, Full) else 1_000
+        return 1
+    raise AssertionError("nobody got through")

@@ -92,6 +92,7 @@ def created(  # noqa: PLR0913 - each is named by its callers, and no two belong 
         nominal_at=None,
         due_at=None,
         claim_batch=tombstone.claim_batch if tombstone else None,
+        is_counted=True,
         change_id=change_id,
         created_at=now,
         updated_at=now,
@@ -475,7 +476,8 @@ def shadowed(
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
     """The tombstone: in no index, its numbers kept for an id that comes back. What was held back gets its row."""
     now = onwards(timer, now)
-    after = replace(timer, status=moved(timer.status, Change.CANCEL), pause=None, parked=None, hold=None)
+    status = moved(timer.status, Change.CANCEL)
+    after = replace(timer, status=status, pause=None, parked=None, hold=None, is_counted=False)
     overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
     return written(new_epoch(after, now), change_id, now), _held_back_rows(timer, now) + overtaken
 

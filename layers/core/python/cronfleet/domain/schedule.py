@@ -226,6 +226,9 @@ class Timer:
     after_pause: Misfire = NONE_AFTER_PAUSE
     zone_data: ZoneStamp | None = None
     claim_batch: str | None = None
+    is_counted: bool = False
+    """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when
+    they are found."""
     change_id: str = ""
     created_at: Instant = 0
     updated_at: Instant = 0

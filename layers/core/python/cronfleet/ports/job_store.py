@@ -26,6 +26,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
+from cronfleet.ports.schedule_counts import CountSchedules, ScheduleCountStore
 from cronfleet.ports.slots import SlotStore
 from cronfleet.ports.tenants import PutTenant, TenantStore
 from cronfleet.ports.versions import VersionStore
@@ -216,7 +217,10 @@ Put: TypeAlias = (
 )
 """The writes that leave an item."""
 
-Write: TypeAlias = Put | CheckCalendar
+Fixed: TypeAlias = Put | CheckCalendar
+"""The writes that say themselves which item they are about, and what it becomes."""
+
+Write: TypeAlias = Fixed | CountSchedules
 
 
 class TimedStore(Protocol):
@@ -463,6 +467,7 @@ class JobStore(
     RetimingStore,
     HeartbeatStore,
     TenantStore,
+    ScheduleCountStore,
     RateStore,
     FreezeStore,
     SlotStore,

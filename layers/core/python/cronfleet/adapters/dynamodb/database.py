@@ -20,6 +20,8 @@ MAX_BATCH_GET: Final = 100
 MAX_BATCH_GET_ROUNDS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.05
 
+_SHORT_PAUSE_SECONDS: Final = 0.005
+
 _NAME: Final = re.compile(r"#(\w+)")
 
 
@@ -167,6 +169,10 @@ class Database:
             if not keys:
                 return
         raise NoAnswer(f"{len(keys)} keys of {name} were not read in {MAX_BATCH_GET_ROUNDS} rounds")
+
+    def pause(self, turn: int) -> None:
+        """Let others go first, the longer the more often one was in their way."""
+        time.sleep(_SHORT_PAUSE_SECONDS * 2**turn)
 
     def transact(self, actions: Sequence[Any], token: str) -> None:
         """Do all `actions` or none; raises `Cancelled`. Sent again within ten minutes, a `token` does nothing."""

@@ -34,8 +34,9 @@ _NO_ANSWER: Final = frozenset(
         "TransactionInProgressException",
     }
 )
+_CROSSED: Final = "TransactionConflict"
 _NO_ANSWER_IN_TRANSACTION: Final = frozenset(
-    {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", "TransactionConflict"}
+    {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", _CROSSED}
 )
 _SERVER_ERROR: Final = 500
 
@@ -54,6 +55,14 @@ class Cancelled(Exception):
     def __init__(self, failed: Mapping[int, Item | None]) -> None:
         super().__init__(f"the conditions of writes {', '.join(map(str, failed))} did not hold")
         self.failed = failed
+
+
+class Crossed(NoAnswer):
+    """A transaction met others at `places`, and at nothing else: this one was not done."""
+
+    def __init__(self, places: Sequence[int], said: str) -> None:
+        super().__init__(said)
+        self.places = places
 
 
 def ask(operation: Callable[Request, Answer], *args: Request.args, **request: Request.kwargs) -> Answer:
@@ -89,5 +98,8 @@ def _meaning_of_cancelled(error: ClientError, reasons: Sequence[Mapping[str, Any
     }
     if failed:
         return Cancelled(failed)
+    crossed = [place for place, reason in enumerate(reasons) if reason.get("Code") == _CROSSED]
+    if crossed and all(reason.get("Code") in (_CROSSED, "None", None) for reason in reasons):
+        return Crossed(crossed, str(error))
     silent = any(reason.get("Code") in _NO_ANSWER_IN_TRANSACTION for reason in reasons)
     return NoAnswer(str(error)) if silent else error

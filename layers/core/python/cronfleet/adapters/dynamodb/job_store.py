@@ -13,6 +13,7 @@ from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
 from cronfleet.adapters.dynamodb.rates import DynamoRates
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
+from cronfleet.adapters.dynamodb.schedule_counts import DynamoScheduleCounts
 from cronfleet.adapters.dynamodb.schedules import DynamoSchedules
 from cronfleet.adapters.dynamodb.shards import DynamoShards
 from cronfleet.adapters.dynamodb.slots import DynamoSlots
@@ -41,6 +42,7 @@ class DynamoJobStore(
     DynamoRetimings,
     DynamoHeartbeats,
     DynamoTenants,
+    DynamoScheduleCounts,
     DynamoRates,
     DynamoFreezes,
     DynamoSlots,

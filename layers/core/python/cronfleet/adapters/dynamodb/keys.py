@@ -15,6 +15,8 @@ LEASE: Final = "LEASE"
 BOOKS: Final = "BOOKS"
 API_KEY: Final = "KEY"
 TENANT: Final = "TENANT"
+SCHEDULE_COUNT: Final = "COUNT#schedules"
+"""How far a tenant's schedules are counted; the slices of the count follow it."""
 DIRECTORY: Final = "TENANTS"
 """The one partition of the index `directory`, which lists the tenants."""
 OPEN_RETIMINGS: Final = "OPEN"
@@ -167,6 +169,11 @@ def listed_key(key_id: str) -> str:
 def tenant(tenant_id: str) -> str:
     """The partition of a tenant."""
     return f"TENANT#{tenant_id}"
+
+
+def schedule_count(number: int) -> str:
+    """The sort key of a slice of the count of a tenant's schedules."""
+    return f"{SCHEDULE_COUNT}#{number:02}"
 
 
 def calendar(tenant_id: str, name: str) -> str:

@@ -86,6 +86,7 @@ class TimerRecord(Model):
     kept = WholeAttribute(null=True)
     tz = UnicodeAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
+    counted = WholeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)
     created_at = WholeAttribute(null=True)
     updated_at = WholeAttribute(null=True)

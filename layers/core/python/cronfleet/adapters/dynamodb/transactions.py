@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, assert_never
 
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
-from cronfleet.adapters.dynamodb.errors import Cancelled, Item
+from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
 from cronfleet.adapters.dynamodb.items.api_keys import api_key_of, parts_of_key
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
@@ -23,6 +23,7 @@ from cronfleet.adapters.dynamodb.items.retimings import (
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of, tenant_item, tenant_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
+from cronfleet.adapters.dynamodb.schedule_counts import count_actions
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
@@ -30,7 +31,9 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.job_store import (
     CheckCalendar,
+    CountSchedules,
     CreateTimer,
+    Fixed,
     InsertAudit,
     InsertCalendar,
     InsertDefinition,
@@ -40,6 +43,7 @@ from cronfleet.ports.job_store import (
     InsertRun,
     InsertRunTimer,
     ListApiKey,
+    NoAnswer,
     Put,
     PutApiKey,
     PutCalendarHead,
@@ -54,9 +58,13 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.ports.own_writes import proves_commit
+from cronfleet.ports.schedule_counts import Full
 
 MAX_WRITES: Final = 100
 """Actions per TransactWriteItems."""
+MAX_TURNS: Final = 8
+"""How often a count that met others is tried in another slice."""
+SLICE_BITS: Final = 4
 _TOKEN_BYTES: Final = 16
 
 SAME_FIRE: Final = "#rev = :rev AND #nominal_at = :nominal_at"
@@ -76,22 +84,56 @@ _NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= 
 
 
 def commit(database: Database, writes: Sequence[Write]) -> None:
-    """Do all writes or none; see `ScheduleStore.commit`."""
-    if len(writes) > MAX_WRITES:
-        raise ValueError(f"{len(writes)} writes in one transaction: DynamoDB takes {MAX_WRITES}")
+    """Do all writes or none; see `ScheduleStore.commit`.
+
+    A count has no item of its own: where others count at the same time, it is tried in another slice.
+    """
     now = database.clock.now()
-    actions = [_action(database, write, now) for write in writes]
-    try:
-        database.transact(actions, token_of(actions))
-    except Cancelled as cancelled:
-        stored = {place: _stored(writes[place], item) for place, item in cancelled.failed.items()}
-        if any(proves_commit(writes[place], value) for place, value in stored.items()):
+    actions: list[Sequence[Any]] = [
+        () if isinstance(write, CountSchedules) else (_action(database, write, now),) for write in writes
+    ]
+    counts = {place: write for place, write in enumerate(writes) if isinstance(write, CountSchedules)}
+    draw = int(token_of(actions), 16) if counts else 0
+    for turn in range(MAX_TURNS):
+        full: dict[int, Full] = {}
+        for place, write in counts.items():
+            actions[place], stands = count_actions(database, write, draw >> turn * SLICE_BITS)
+            full |= {} if stands is None else {place: stands}
+        met = _transact(database, writes, actions, full)
+        if not met:
             return
-        first = min(stored)
-        raise Refused(first, stored[first]) from None
+        if not met <= counts.keys() - full.keys():
+            break
+        database.pause(turn)
+    raise NoAnswer("others wrote at the same time")
 
 
-def token_of(actions: Sequence[Mapping[str, Any]]) -> str:
+def _transact(
+    database: Database, writes: Sequence[Write], actions: Sequence[Sequence[Any]], full: Mapping[int, Full]
+) -> Set[int]:
+    """Nothing once all is done; else the writes that met others', to be tried again. Raises `Refused`."""
+    flat = [action for some in actions for action in some]
+    owners = [place for place, some in enumerate(actions) for _ in some]
+    if len(flat) > MAX_WRITES:
+        raise ValueError(f"{len(flat)} writes in one transaction: DynamoDB takes {MAX_WRITES}")
+    try:
+        database.transact(flat, token_of(flat))
+    except Crossed as crossed:
+        return {owners[place] for place in crossed.places}
+    except Cancelled as cancelled:
+        found = {owners[place]: item for place, item in cancelled.failed.items()}
+        stored = {place: _stored(writes[place], item) for place, item in found.items()} | dict(full)
+        if any(proves_commit(writes[place], value) for place, value in stored.items()):
+            return frozenset()
+        lasting = [place for place in stored if place in full or not isinstance(writes[place], CountSchedules)]
+        if lasting:
+            first = min(lasting)
+            raise Refused(first, stored[first]) from None
+        return found.keys()
+    return frozenset()
+
+
+def token_of(actions: Sequence[Any]) -> str:
     """The same for the same transaction, so that DynamoDB knows a repeat whose first reply was lost."""
     content = json.dumps(actions, sort_keys=True, default=str).encode()
     return hashlib.blake2b(content, digest_size=_TOKEN_BYTES).hexdigest()
@@ -115,7 +157,7 @@ def place_condition(rev: int, nominal_at: Instant | None, backlog_at: Instant | 
     return condition, values
 
 
-def _action(database: Database, write: Write, now: Instant) -> dict[str, Any]:
+def _action(database: Database, write: Fixed, now: Instant) -> dict[str, Any]:
     if isinstance(write, CheckCalendar):
         key = {"pk": text(write.tenant), "sk": text(write.name)}
         request = _IS_NEWEST.request({":version": number(write.version)})
@@ -211,10 +253,10 @@ def _same_tenant(before: Tenant | None) -> tuple[Expression, Item | None]:
 
 
 def _stored(write: Write, item: Item | None) -> Any:
-    return None if item is None else _read(write, item)
+    return None if item is None or isinstance(write, CountSchedules) else _read(write, item)
 
 
-def _read(write: Write, item: Item) -> Any:
+def _read(write: Fixed, item: Item) -> Any:
     match write:
         case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
             return _read_of_schedules(write, item)

@@ -8,6 +8,7 @@ from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
 from cronfleet.adapters.memory.rates import MemoryRates
 from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
+from cronfleet.adapters.memory.schedule_counts import MemoryScheduleCounts
 from cronfleet.adapters.memory.schedules import MemorySchedules
 from cronfleet.adapters.memory.shards import MemoryShards
 from cronfleet.adapters.memory.slots import MemorySlots
@@ -29,6 +30,7 @@ class MemoryJobStore(
     MemoryRetimings,
     MemoryHeartbeats,
     MemoryTenants,
+    MemoryScheduleCounts,
     MemoryRates,
     MemoryFreezes,
     MemorySlots,

@@ -46,6 +46,11 @@ class State:
     audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
     idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
+    schedule_counts: dict[str, int] = field(default_factory=dict)
+    counted_tenants: set[str] = field(default_factory=set)
+    """Whose schedules older than counting were all counted, …"""
+    counted_until: dict[str, str] = field(default_factory=dict)
+    """… and how far those of others are."""
     api_keys: dict[str, ApiKey] = field(default_factory=dict)
     listed_keys: set[tuple[str, str]] = field(default_factory=set)
     """Tenants and ids of the keys that their tenants' lists hold."""

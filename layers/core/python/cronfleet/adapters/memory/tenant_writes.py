@@ -4,13 +4,15 @@ from typing import Any, TypeAlias, assert_never
 
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
+from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.schedule_counts import CountSchedules
 from cronfleet.ports.tenants import PutTenant
 
-TenantWrite: TypeAlias = PutTenant | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList
+TenantWrite: TypeAlias = PutTenant | CountSchedules | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList
 
 
 def stored_of_tenant(state: State, write: TenantWrite) -> Any:
@@ -18,6 +20,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
     match write:
         case PutTenant(tenant):
             return state.tenants.get(tenant.tenant_id)
+        case CountSchedules():
+            return in_the_way(state, write)
         case PutApiKey() | ListApiKey():
             return stored_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
@@ -30,6 +34,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
     match write:
         case PutTenant(before=before):
             return same_rev(stored, before)
+        case CountSchedules():
+            return stored is None
         case PutApiKey() | ListApiKey():
             return may_put_key(write, stored)
         case PutFreezeDirectory(after) | PutFreezeList(after):
@@ -42,6 +48,8 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
     match write:
         case PutTenant(tenant):
             state.tenants[tenant.tenant_id] = tenant
+        case CountSchedules():
+            count_schedules(state, write)
         case PutApiKey() | ListApiKey():
             put_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():

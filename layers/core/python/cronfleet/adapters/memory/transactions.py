@@ -17,6 +17,7 @@ from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import (
     CheckCalendar,
+    CountSchedules,
     CreateTimer,
     IdempotencyRecord,
     InsertAudit,
@@ -80,15 +81,13 @@ def _stored(state: State, write: Write) -> Any:
             return state.audit.get((entry.tenant, entry.entry_id))
         case InsertIdempotency(record):
             return state.idempotency.get((record.tenant, record.key))
-        case InsertRetiming(job):
-            return state.open_retimings.get(job.job_id)
-        case PutZoneRelease():
-            return state.zone_release
+        case InsertRetiming() | PutZoneRelease():
+            return _stored_retiming(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return _stored_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             return stored_heartbeat(state, write)
-        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
             return stored_of_tenant(state, write)
     assert_never(write)
 
@@ -106,6 +105,10 @@ def _stored_schedule(
         case InsertRunTimer(timer):
             return state.run_timers.get(run_timer_key(timer.key, timer.attempt))
     assert_never(write)
+
+
+def _stored_retiming(state: State, write: InsertRetiming | PutZoneRelease) -> Any:
+    return state.open_retimings.get(write.job.job_id) if isinstance(write, InsertRetiming) else state.zone_release
 
 
 def _stored_calendar(state: State, write: PutCalendarHead | CheckCalendar | InsertCalendar) -> Any:
@@ -136,7 +139,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return bool(stored == before)
         case PutZoneRelease(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
-        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
@@ -157,7 +160,7 @@ def _apply(state: State, write: Write) -> None:
             _apply_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             put_heartbeat(state, write)
-        case PutTenant() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
             put_of_tenant(state, write)
         case _:
             assert_never(write)
