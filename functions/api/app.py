@@ -28,6 +28,7 @@ from .routes import (
     schedules,
     shadow,
     tenant_life,
+    versions,
     zone_data,
 )
 from .schemas import fields_by_path
@@ -45,6 +46,7 @@ _GUARDS: Final = {
 
 for module in (
     schedules,
+    versions,
     shadow,
     heartbeats,
     calendars,

@@ -38,6 +38,7 @@ through only while the schedule is the one that you have seen (else 412)."""
 
 TAGS: Final = {
     "schedules": "Register, read, change, pause, resume and delete; see when one fires.",
+    "versions": "What a schedule has said over time, what has changed, and back to that.",
     "calendars": "Holidays, extra working days and freezes, in versions; what a new one changes.",
     "shadow": "What a held schedule would have fired, beside what the old system ran.",
     "heartbeats": "The URL of a schedule that a job outside pings.",

@@ -37,6 +37,14 @@ CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calenda
 VersionQuery = Annotated[
     int | None, BeforeValidator(_whole_number), Query(ge=1, le=999_999_999, description="Left out: the newest.")
 ]
+VersionInPath = Annotated[
+    int, BeforeValidator(_whole_number), Path(ge=1, le=999_999_999, description="The number of a version.")
+]
+OtherVersionQuery = Annotated[
+    int | None,
+    BeforeValidator(_whole_number),
+    Query(ge=1, le=999_999_999, description="The version to compare with. Left out: the current one."),
+]
 KindQuery = Annotated[
     Literal[tuple(kind.value for kind in DateKind)] | None,
     Query(description="What the dates of an iCalendar file are. Left out: holidays."),

@@ -160,16 +160,3 @@ def unknown_in(
             yield (*path, name)
         elif isinstance(value, dict):
             yield from unknown_in(value, known, (*path, name))
-
-
-def merged(target: Any, patch: Any) -> Any:
-    """JSON merge patch (RFC 7396): `null` removes, objects merge, everything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        else:
-            result[name] = merged(result.get(name), value)
-    return result

@@ -28,6 +28,7 @@ from functions.api.routes import (
     schedules,
     shadow,
     tenant_life,
+    versions,
     zone_data,
 )
 from tests.support.settable_clock import CountingIds, SettableClock
@@ -155,6 +156,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         health._service,
         heartbeats._service,
         shadow._service,
+        versions._service,
         zone_data._service,
     ):
         cached.cache_clear()

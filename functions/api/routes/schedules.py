@@ -14,17 +14,19 @@ from cronfleet.domain.form import fire_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.outlook import DEFAULT_FIRES
 from cronfleet.domain.schedule import Spec, Status
+from cronfleet.domain.version_diff import merged
 from cronfleet.services.changing import Answer
 from cronfleet.services.schedules import Schedules, SpecMaker
 from cronfleet.settings import Settings, from_environment
 
 from .. import parameters as p
 from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
+from ..effect_answers import TriedScheduleAnswer
 from ..problems import not_new, of_validation
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import NewScheduleBody, PauseBody, ResumeBody, ScheduleBody, ShadowBody, fields_by_path
-from ..specs import caller_form, merged, missed_of, moment_of, spec_of, unknown_in
+from ..specs import caller_form, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
 
@@ -41,14 +43,22 @@ def _service() -> Schedules:
     return bootstrap.schedules(_settings())
 
 
+def service(dry_run: str = "false") -> Schedules:
+    """The service; with `dry_run`, one whose changes write nothing and tell their effect."""
+    return _service().tried() if dry_run == "true" else _service()
+
+
 @router.post("/v1/schedules", summary="Register a schedule", status_code=201)
 def create(
     body: Annotated[NewScheduleBody, Body()],
+    dry_run: p.DryRunQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
-) -> Response[ScheduleAnswer]:
-    """Without `id`, one is made up. Under an id that is taken, nothing is changed: 409."""
+) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
+    """Without `id`, one is made up. Under an id that is taken, nothing is changed: 409. `dry_run=true` registers
+    nothing and shows the schedule as it would be, with its `effect`: 200.
+    """
     event = router.current_event.raw_event
-    answer = _service().create(
+    answer = service(dry_run).create(
         caller_of(event), body.id, _maker(body), once_of(event), held=body.held, shadow=body.shadow
     )
     return _created_or_ok(answer)
@@ -75,7 +85,7 @@ def list_schedules(
 @router.get("/v1/schedules/<schedule_id>", summary="Read a schedule")
 def read(schedule_id: p.ScheduleId) -> Response[ScheduleAnswer]:
     """Its ETag moves with every change, not when it fires."""
-    return _ok(_service().get(caller_of(router.current_event.raw_event), schedule_id))
+    return ok(_service().get(caller_of(router.current_event.raw_event), schedule_id))
 
 
 @router.put("/v1/schedules/<schedule_id>", summary="Create or replace a schedule")
@@ -83,14 +93,17 @@ def put(
     schedule_id: p.ScheduleId,
     body: Annotated[NewScheduleBody, Body()],
     reason: p.ReasonQuery = "",
+    dry_run: p.DryRunQuery = "false",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI; read together with its opposite
     if_none_match: p.IfNoneMatch = None,  # noqa: ARG001 - as above
-) -> Response[ScheduleAnswer]:
-    """201 when it is new, 200 when it was there. An equal schedule changes nothing and makes no new version."""
+) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
+    """201 when it is new, 200 when it was there. An equal schedule changes nothing and makes no new version.
+    `dry_run=true` changes nothing and shows the schedule as it would be, with its `effect`.
+    """
     event = router.current_event.raw_event
     _check_id(body, schedule_id)
     try:
-        answer = _service().put(
+        answer = service(dry_run).put(
             caller_of(event),
             schedule_id,
             _maker(body),
@@ -109,20 +122,23 @@ def patch(
     schedule_id: p.ScheduleId,
     body: Annotated[dict[str, Any], Body()],
     reason: p.ReasonQuery = "",
+    dry_run: p.DryRunQuery = "false",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
-) -> Response[ScheduleAnswer]:
-    """A JSON merge patch (RFC 7396): what is left out stays, `null` takes a field back to its default."""
+) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
+    """A JSON merge patch (RFC 7396): what is left out stays, `null` takes a field back to its default. `dry_run=true`
+    changes nothing and shows the schedule as it would be, with its `effect`.
+    """
     event = router.current_event.raw_event
     caller = caller_of(event)
     _refuse_unknown(body)
 
     def make(current: Spec | None, now: Instant) -> Spec:
         base = {} if current is None else caller_form(current)
-        whole = _whole(merged(base, body))
-        _check_id(whole, schedule_id)
-        return _spec(whole, current, now)
+        asked = whole(merged(base, body))
+        _check_id(asked, schedule_id)
+        return judged(asked, current, now)
 
-    return _ok(_service().edit(caller, schedule_id, make, conditions_of(event), reason))
+    return ok(service(dry_run).edit(caller, schedule_id, make, conditions_of(event), reason))
 
 
 @router.delete("/v1/schedules/<schedule_id>", summary="Delete a schedule", status_code=204)
@@ -141,12 +157,15 @@ def delete(
 def pause(
     schedule_id: p.ScheduleId,
     body: Annotated[PauseBody, Body()],
+    dry_run: p.DryRunQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
-) -> Response[ScheduleAnswer]:
-    """Nothing starts after this has returned, until it is resumed, or `until` has come."""
+) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
+    """Nothing starts after this has returned, until it is resumed, or `until` has come. `dry_run=true` pauses nothing
+    and shows the fires that it would cost.
+    """
     event = router.current_event.raw_event
-    answer = _service().pause(
+    answer = service(dry_run).pause(
         caller_of(event),
         schedule_id,
         reason=body.reason,
@@ -154,19 +173,22 @@ def pause(
         conditions=conditions_of(event),
         once=once_of(event),
     )
-    return _ok(answer)
+    return ok(answer)
 
 
 @router.post("/v1/schedules/<schedule_id>/resume", summary="Resume a schedule")
 def resume(
     schedule_id: p.ScheduleId,
     body: Annotated[ResumeBody, Body()] = _PLAIN_RESUME,
+    dry_run: p.DryRunQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
-) -> Response[ScheduleAnswer]:
-    """On from the next regular time. `missed` says which of the fires held back still run: by default none."""
+) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
+    """On from the next regular time. `missed` says which of the fires held back still run: by default none.
+    `dry_run=true` changes nothing and shows the fires that come, and what would be caught up.
+    """
     event = router.current_event.raw_event
-    answer = _service().resume(
+    answer = service(dry_run).resume(
         caller_of(event),
         schedule_id,
         missed=missed_of(body.missed),
@@ -174,7 +196,7 @@ def resume(
         conditions=conditions_of(event),
         once=once_of(event),
     )
-    return _ok(answer)
+    return ok(answer)
 
 
 @router.post("/v1/schedules/<schedule_id>/shadow", summary="Note what a held schedule would fire, or no longer")
@@ -194,7 +216,7 @@ def shadow(
         conditions=conditions_of(event),
         once=once_of(event),
     )
-    return _ok(answer)
+    return ok(answer)
 
 
 @router.get("/v1/schedules/<schedule_id>/fires", summary="See when a schedule fires")
@@ -212,10 +234,11 @@ def fires(
 
 
 def _maker(body: ScheduleBody) -> SpecMaker:
-    return functools.partial(_spec, body)
+    return functools.partial(judged, body)
 
 
-def _spec(body: ScheduleBody, current: Spec | None, now: Instant) -> Spec:
+def judged(body: ScheduleBody, current: Spec | None, now: Instant) -> Spec:
+    """The spec that `body` asks for, of the caller's tenant; raises `Invalid`."""
     tenant = caller_of(router.current_event.raw_event).tenant.tenant_id
     networks = _settings().webhook_allowed_networks
     return spec_of(body, current, now, tenant=tenant, allowed_networks=networks)
@@ -229,7 +252,8 @@ def _refuse_unknown(patch: dict[str, Any]) -> None:
         raise of_validation(found, known)
 
 
-def _whole(form: dict[str, Any]) -> ScheduleBody:
+def whole(form: dict[str, Any]) -> ScheduleBody:
+    """The body that `form` is; raises a 400 that names each field."""
     try:
         return ScheduleBody.model_validate(form)
     except ValidationError as error:
@@ -242,12 +266,13 @@ def _check_id(body: ScheduleBody, schedule_id: str) -> None:
         raise Invalid("id", f"is {body.id!r}, but the path says {schedule_id!r}; an id cannot be changed")
 
 
-def _ok(answer: Answer) -> Response[ScheduleAnswer]:
-    return Response(200, JSON, answer.form, headers={"ETag": answer.etag})
+def ok(answer: Answer) -> Response[Any]:
+    """The schedule; of a dry run, with the ETag of what is there, if anything is."""
+    return Response(200, JSON, answer.form, headers={"ETag": answer.etag} if answer.etag else {})
 
 
-def _created_or_ok(answer: Answer) -> Response[ScheduleAnswer]:
+def _created_or_ok(answer: Answer) -> Response[Any]:
     if not answer.created:
-        return _ok(answer)
+        return ok(answer)
     headers = {"ETag": answer.etag, "Location": f"/v1/schedules/{answer.form['id']}"}
     return Response(201, JSON, answer.form, headers=headers)

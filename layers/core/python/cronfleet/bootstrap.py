@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.transfer import Transfer
+    from cronfleet.services.versions import Versions
     from cronfleet.services.worker import Worker
     from cronfleet.services.zone_data import ZoneData
 
@@ -163,6 +164,13 @@ def schedules(settings: Settings) -> "Schedules":
     from cronfleet.services.schedules import Schedules
 
     return Schedules(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def versions(settings: Settings) -> "Versions":
+    """What schedules have said over time."""
+    from cronfleet.services.versions import Versions
+
+    return Versions(store=_store(settings), clock=SystemClock())
 
 
 def imports(settings: Settings) -> "Imports":

@@ -65,6 +65,25 @@ class CalendaredCron(Cron):
         """The first day that is not before `day` and that the expression names by itself."""
         return super()._next_day(day)
 
+    def origins(self, day: int) -> list[int]:
+        """The days that the expression names by itself and the calendar takes to `day`; a month's first for the nth."""
+        match self._mode:
+            case Mode.NTH_BUSINESS_DAY:
+                return [day - to_date(day).day + 1]
+            case Mode.ROLL_FORWARD:
+                return self._plain_days(self._calendar.last_business(day - 1) + 1, day)
+            case Mode.ROLL_BACK:
+                following = self._calendar.next_business(day + 1)
+                return self._plain_days(day, LAST_DAY_OF_ALL if following is None else following - 1)
+        return [day]
+
+    def _plain_days(self, first: int, last: int) -> list[int]:
+        found, day = list[int](), self.plain_day(first)
+        while day is not None and day <= last:
+            found.append(day)
+            day = self.plain_day(day + 1)
+        return found
+
     def _next_day(self, day: int) -> int | None:
         if day not in self._found:
             if len(self._found) >= DAYS_KEPT:

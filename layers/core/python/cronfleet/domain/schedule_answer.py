@@ -5,7 +5,7 @@ from cronfleet.domain.form import Form, schedule_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
 from cronfleet.domain.schedule import Definition, Timer
-from cronfleet.domain.trigger import UNCOMPUTABLE, describe
+from cronfleet.domain.trigger import UNCOMPUTABLE, Trigger, describe
 
 
 def answered_form(timer: Timer, definition: Definition, now: Instant) -> Form:
@@ -15,11 +15,16 @@ def answered_form(timer: Timer, definition: Definition, now: Instant) -> Form:
 
 def lint_of(timer: Timer, now: Instant) -> Lint:
     """What the trigger of `timer` says and will surprise with; of one that no longer computes, just that."""
+    return lint_of_trigger(timer.trigger, timer.jitter_seconds, now)
+
+
+def lint_of_trigger(trigger: Trigger, jitter_seconds: int, now: Instant) -> Lint:
+    """The same of a trigger that no timer has."""
     try:
-        return look_over(timer.trigger, now, jitter_seconds=timer.jitter_seconds)
+        return look_over(trigger, now, jitter_seconds=jitter_seconds)
     except UNCOMPUTABLE as error:
         reason = error.reason if isinstance(error, Invalid) else repr(error)
-        said = ", ".join(f"{name} {value}" for name, value in describe(timer.trigger).items())
+        said = ", ".join(f"{name} {value}" for name, value in describe(trigger).items())
         return Lint(
             said, (Warning(WarningCode.UNCOMPUTABLE, f"It no longer computes, so it is or will be parked: {reason}"),)
         )

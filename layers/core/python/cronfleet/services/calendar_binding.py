@@ -32,6 +32,15 @@ def bound(store: CalendarStore, tenant: str, spec: Spec, before: Spec | None) ->
     return replace(spec, trigger=trigger), checks
 
 
+def following_anew(spec: Spec) -> Spec:
+    """`spec` without the version of a calendar that it is not pinned to: bound, it has the newest."""
+    rule = rule_of(spec.trigger)
+    if rule is None or rule.pinned:
+        return spec
+    newest = replace(rule, version=0, days=None)
+    return replace(spec, trigger=replace(spec.trigger, calendar=newest))  # type: ignore[arg-type]  # as in bound_trigger
+
+
 def bound_trigger(store: CalendarStore, tenant: str, trigger: Trigger, rule: CalendarRule) -> tuple[Trigger, int]:
     """`trigger`, whose calendar rule is `rule`, with a version and its content; and which version is the newest."""
     head = answer_of(lambda: store.get_calendar_head(tenant, rule.name))

@@ -75,10 +75,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A decided change: the writes of its transaction (none: there is nothing to change) and its answer."""
+    """A decided change: the writes of its transaction (none: there is nothing to change) and its answer.
+
+    Of a schedule also its timer `before` (`None`: there was none) and `after`.
+    """
 
     writes: Sequence[Write]
     answer: Answer
+    before: Timer | None = None
+    after: Timer | None = None
 
 
 def answer_of(call: Callable[[], Result]) -> Result:

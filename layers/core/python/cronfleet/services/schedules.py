@@ -37,7 +37,7 @@ from cronfleet.ports.job_store import (
     Write,
 )
 from cronfleet.services.access import Caller
-from cronfleet.services.calendar_binding import bound
+from cronfleet.services.calendar_binding import bound, following_anew
 from cronfleet.services.changing import (
     NO_CONDITIONS,
     Answer,
@@ -49,9 +49,13 @@ from cronfleet.services.changing import (
     audit,
 )
 from cronfleet.services.reviving import revivals
+from cronfleet.services.trying import Trying
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
+
+SpecCheck: TypeAlias = Callable[[Spec, Instant], object]
+"""Judges a spec at a time; raises `Invalid`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,27 @@ class _Found:
         """What its caller gets: the form, in words too, with what will surprise."""
         return Answer(answered_form(self.timer, self.definition, now), self.timer.etag)
 
+    def unchanged(self, now: Instant) -> Draft:
+        """The change that there is nothing to change."""
+        return Draft((), self.answer(now), self.timer, self.timer)
+
 
 class Schedules:
     """The service behind /v1/schedules."""
 
-    def __init__(self, *, store: JobStore, clock: Clock, ids: Ids, shards: int) -> None:
+    def __init__(
+        self, *, store: JobStore, clock: Clock, ids: Ids, shards: int, changing: Changing | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
         self._shards = shards
-        self._changing = Changing(store, clock)
+        self._changing = changing or Changing(store, clock)
+
+    def tried(self) -> "Schedules":
+        """The same service, whose changes write nothing and answer with their effect beside what would be."""
+        trying = Trying(self._store, self._clock)
+        return Schedules(store=self._store, clock=self._clock, ids=self._ids, shards=self._shards, changing=trying)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -205,6 +220,36 @@ class Schedules:
 
         return self._changing.change(caller, None, decide)
 
+    def roll_back(
+        self,
+        caller: Caller,
+        schedule_id: str,
+        version: int,
+        check: SpecCheck,
+        *,
+        conditions: Conditions = NO_CONDITIONS,
+        reason: str = "",
+        once: Once | None = None,
+    ) -> Answer:
+        """A new version that says what `version` said; nothing where the current one does.
+
+        A calendar that it follows comes in its newest version. `check` judges by today's rules what was right then.
+        """
+
+        def decide(now: Instant) -> Draft:
+            found = self._require(caller, schedule_id)
+            old = answer_of(partial(self._store.get_definition, caller.tenant.tenant_id, schedule_id, version))
+            if old is None:
+                raise Invalid("version", f"there is no version {version}; the newest is {found.timer.version}")
+            why = f"back to version {version}" + (f": {reason}" if reason else "")
+            try:
+                check(old.spec, now)
+                return self._edited(caller, found, following_anew(old.spec), conditions, why, now)
+            except Invalid as error:
+                raise Invalid("version", f"{version} cannot come back: {error.field} {error.reason}") from error
+
+        return self._changing.change(caller, once, decide)
+
     def _created(
         self,
         caller: Caller,
@@ -224,7 +269,7 @@ class Schedules:
             shards=self._shards,
             now=now,
             change_id=change_id,
-            author=caller.key_id,
+            author=caller.actor,
             tombstone=tombstone,
             may_be_over=stands.may_be_over,
         )
@@ -236,7 +281,8 @@ class Schedules:
             audit(caller, change_id, now, Change.CREATE, schedule_subject(schedule_id), after=form, reason=reason),
             *checks,
         ]
-        return Draft(writes, Answer(answered_form(timer, definition, now), timer.etag, created=True))
+        answer = Answer(answered_form(timer, definition, now), timer.etag, created=True)
+        return Draft(writes, answer, after=timer)
 
     def _edited(
         self, caller: Caller, found: _Found, spec: Spec, conditions: Conditions, reason: str, now: Instant
@@ -246,9 +292,9 @@ class Schedules:
         before = found.definition
         spec, checks = bound(self._store, caller.tenant.tenant_id, spec, before.spec)
         if _same(spec, before.spec):
-            return Draft((), found.answer(now))
+            return found.unchanged(now)
         timer, definition, rows, run_timers = edited(
-            found.timer, before, spec, now=now, change_id=change_id, author=caller.key_id, reason=reason
+            found.timer, before, spec, now=now, change_id=change_id, author=caller.actor, reason=reason
         )
         action = Change.RETIME if retimes(before.spec, spec) else Change.EDIT
         more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
@@ -320,7 +366,7 @@ class Schedules:
             found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             if found.timer.status is Status.HELD and found.timer.is_shadow is is_on:
-                return Draft((), found.answer(now))
+                return found.unchanged(now)
             shadow = Shadow(caller.key_id, now) if is_on else None
             timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.key_id)
             after = _Found(timer, found.definition)
@@ -355,7 +401,7 @@ class Schedules:
             audit(caller, timer.change_id, timer.updated_at, action, schedule_subject(timer.schedule_id), **said),
             *more,
         ]
-        return Draft(writes, after.answer(timer.updated_at))
+        return Draft(writes, after.answer(timer.updated_at), before.timer, timer)
 
 
 def _standing(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Standing:
