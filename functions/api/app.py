@@ -135,11 +135,16 @@ def _not_found(_: NotFoundError) -> Response[str]:
 
 @app.exception_handler(Exception)
 def refuse(error: Exception) -> Response[str]:
-    """The problem of `error`; one that is no caller's fault is logged, and says nothing of itself."""
+    """The answer to a request that ended with `error`."""
+    return problem_of(error).response(app.current_event.path)
+
+
+def problem_of(error: Exception) -> problems.Problem:
+    """The problem that `error` is; one that is no caller's fault is logged, and says nothing of itself."""
     problem = problems.of(error)
     if isinstance(error, ClockSkewed):
         bootstrap.telemetry("api").alarm("clock_skewed", skew_seconds=error.skew_ms / 1_000)
     if problem is None:
         logger.exception("unhandled")
         problem = problems.internal()
-    return problem.response(app.current_event.path)
+    return problem

@@ -4,8 +4,8 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from . import problems, reading
-from .app import admit, app
+from . import reading
+from .app import admit, app, problem_of
 
 
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
@@ -14,8 +14,5 @@ def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         admit(event)
         sound = reading.read(event)
     except Exception as error:
-        problem = problems.of(error)
-        if problem is None:
-            raise
-        return problem.gateway_answer(event["rawPath"])
+        return problem_of(error).gateway_answer(event["rawPath"])
     return app.resolve(sound, context)

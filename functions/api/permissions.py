@@ -1,12 +1,16 @@
 """Permissions: the one table of which role each route takes, and the one place that asks it."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any, Final
 
+from cronfleet import bootstrap
 from cronfleet.domain.errors import Invalid, NotFound
 from cronfleet.domain.role import Role
-from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.services.access import Caller
+from cronfleet.services.admission import Admission
+from cronfleet.settings import from_environment
 
 from .requests import ADMITTED, TENANT_HEADER, credential_of, tenant_asked_for
 
@@ -90,16 +94,21 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
 """The least role for each route, by method and path. A test fails for a route without a line."""
 
 
+@functools.cache
+def _admission() -> Admission:
+    return bootstrap.admission(from_environment())
+
+
 def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | None) -> None:
     """Lets the request through, with its `Caller` noted for `caller_of`.
 
-    Raises a 401 for a request without a credential, `NotFound` for another tenant's things, `Forbidden` for a role
-    that does not suffice, and in that order: who may not know of a tenant is not told which role would do.
+    Raises a 401 for a request without a credential, `RateLimited`, `NotFound` for another tenant's things, `Forbidden`
+    for a role that does not suffice, and in that order: who may not know of a tenant is not told which role would do.
     """
     needed = ROLES[method, path]
     if needed is PUBLIC:
         return
-    caller = _in_tenant(event, credential_of(event), tenant_in_path)
+    caller = _in_tenant(event, _admission().at_home(credential_of(event)), tenant_in_path)
     caller.require(needed)
     event["requestContext"][ADMITTED] = caller
 
@@ -110,10 +119,8 @@ def _in_tenant(event: dict[str, Any], caller: Caller, tenant_in_path: str | None
     if in_header is not None and tenant_in_path not in (None, in_header):
         raise Invalid(TENANT_HEADER, f"is {in_header!r}, but the path says {tenant_in_path!r}; leave the header out")
     wanted = tenant_in_path or in_header
-    if wanted in (None, caller.tenant.tenant_id):
+    if wanted is None or wanted == caller.tenant.tenant_id:
         return caller
-    if not caller.role.allows(Role.PLATFORM_ADMIN):
-        raise NotFound("tenant", str(wanted))
-    return Caller(
-        Tenant(str(wanted)), caller.key_id, caller.request_id, caller.role, caller.actor, caller.tenant.tenant_id
-    )
+    if not ID_PATTERN.fullmatch(wanted):
+        raise NotFound("tenant", wanted)
+    return _admission().acting_for(caller, wanted)

@@ -32,7 +32,6 @@ from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
 PROBLEM_JSON: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 2
-RETRY_AFTER_A_MINUTE_SECONDS: Final = 60
 
 MAX_ERRORS: Final = 50
 """How many fields one refusal names; what goes on after them is wrong in the same way."""
@@ -190,10 +189,9 @@ def _of_state(error: CronfleetError) -> Problem:
         case QuotaExceeded(quota=quota, use=use, limit=limit):
             why, more = (FieldError(quota, str(error)),), {"quota": quota, "use": use, "limit": limit}
             return Problem(409, "quota-exceeded", "The quota does not allow this", str(error), why, members=more)
-        case RateLimited():
-            wait = {"Retry-After": str(RETRY_AFTER_A_MINUTE_SECONDS)}
-            why = (FieldError("token", str(error)),)
-            return Problem(429, "too-many", "Too many requests in a minute", str(error), why, wait)
+        case RateLimited(field=name, retry_after_seconds=seconds):
+            wait, why = {"Retry-After": str(seconds)}, (FieldError(name, str(error)),)
+            return Problem(429, "too-many", "Too many requests", str(error), why, wait)
         case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)

@@ -19,4 +19,4 @@ class Authorizer(Function):
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
         super().__init__(scope, construct_id, config, code, Part("authorizer", SIZE))
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + WRITE)

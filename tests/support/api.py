@@ -14,7 +14,7 @@ import pytest
 
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
-from functions.api import handler
+from functions.api import handler, permissions
 from functions.api.routes import (
     bulk,
     calendars,
@@ -141,6 +141,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
     monkeypatch.setattr(bootstrap, "SystemClock", lambda: clock)
     monkeypatch.setattr(bootstrap, "SystemIds", lambda: ids)
     for cached in (
+        permissions._admission,
         schedules._settings,
         schedules._service,
         imports._settings,

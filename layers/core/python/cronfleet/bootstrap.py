@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.services.access import Access
+    from cronfleet.services.admission import Admission
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 def deadline_at(time_left_ms: int, margin_ms: int) -> Instant:
     """When a function with `time_left_ms` to live must stop taking on work, `margin_ms` before its end."""
     return SystemClock().now() + time_left_ms - margin_ms
+
+
+def now() -> Instant:
+    """Now, by this process's clock."""
+    return SystemClock().now()
 
 
 def tick_of(body: str) -> Tick:
@@ -248,6 +254,13 @@ def health(settings: Settings) -> "Health":
     from cronfleet.services.health import Health
 
     return Health(store=_store(settings), clock=SystemClock())
+
+
+def admission(settings: Settings) -> "Admission":
+    """In which tenant requests are heard, and how often."""
+    from cronfleet.services.admission import Admission
+
+    return Admission(store=_store(settings), clock=SystemClock())
 
 
 def access(settings: Settings) -> "Access":

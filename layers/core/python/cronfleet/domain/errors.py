@@ -90,7 +90,12 @@ class QuotaExceeded(CronfleetError):
 
 
 class RateLimited(CronfleetError):
-    """More was asked than one may ask in a minute; the message names the limit."""
+    """More was asked than one may ask in a time; the message names the limit, `field` what it is a limit of."""
+
+    def __init__(self, message: str, *, field: str = "token", retry_after_seconds: int = 60) -> None:
+        super().__init__(message)
+        self.field = field
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ClockSkewed(CronfleetError):

@@ -21,6 +21,9 @@ from cronfleet.services.true_clock import refuse_wrong_clock
 MAX_TOKEN: Final = 8_192
 """Characters of a token; the gateway takes little more in all headers together."""
 
+TOKEN: Final = "jwt:"  # noqa: S105 - the beginning of a name
+"""How a token is called as a credential, before its provider's host; no key's id has a colon."""
+
 GONE: Final = frozenset({TenantStatus.DELETING, TenantStatus.DELETED})
 """Tenants that nobody is let into."""
 

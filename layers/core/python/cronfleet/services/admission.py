@@ -1,0 +1,62 @@
+"""Admission: in which tenant a request is heard, and whether its key may ask again so soon."""
+
+from dataclasses import replace
+from typing import Protocol
+
+from cronfleet.domain.errors import NotFound, RateLimited
+from cronfleet.domain.instant import SECOND
+from cronfleet.domain.quota import quotas_of
+from cronfleet.domain.rate import line_of_key
+from cronfleet.domain.role import Role
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.rates import RateStore
+from cronfleet.ports.tenants import TenantStore
+from cronfleet.services.access import TOKEN, Caller
+from cronfleet.services.changing import answer_of
+from cronfleet.services.request_rates import RequestRates
+from cronfleet.services.tenant_rules import TenantRules
+
+
+class AdmissionStore(TenantStore, RateStore, Protocol):
+    """What admission is decided by."""
+
+
+class Admission:
+    """One per process: it remembers tenants' records for half a minute, and what it has drawn for keys."""
+
+    def __init__(self, *, store: AdmissionStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._rules = TenantRules(store)
+        self._rates = RequestRates(store)
+
+    def at_home(self, caller: Caller) -> Caller:
+        """`caller` with its tenant's record, at most half a minute old. Raises `RateLimited`."""
+        now = self._clock.now()
+        record = self._rules.of([caller.tenant.tenant_id], now)[caller.tenant.tenant_id]
+        # A tenant that is older than records has none: its tier is its key's.
+        known = replace(caller, tenant=record) if record.rev else caller
+        per_second = quotas_of(known.tenant).requests_per_second
+        wait = self._rates.wait(_line_of(caller), per_second, now)
+        if wait:
+            raise RateLimited(
+                f"this credential may ask {per_second} times a second; wait as long as Retry-After says",
+                field="requests_per_second",
+                retry_after_seconds=-(-wait // SECOND),
+            )
+        return known
+
+    def acting_for(self, caller: Caller, tenant_id: str) -> Caller:
+        """`caller` in the tenant `tenant_id`, which takes a platform admin; `NotFound` for everybody else."""
+        if not caller.role.allows(Role.PLATFORM_ADMIN):
+            raise NotFound("tenant", tenant_id)
+        tenant = answer_of(lambda: self._store.get_tenant(tenant_id))
+        if tenant is None:
+            raise NotFound("tenant", tenant_id)
+        return replace(caller, tenant=tenant)
+
+
+def _line_of(caller: Caller) -> str:
+    """A key has a line; so has each subject of the identity provider, whose tokens come and go."""
+    is_token = caller.key_id.startswith(TOKEN)
+    return line_of_key(f"{caller.key_id}#{caller.actor}" if is_token else caller.key_id)
