@@ -80,10 +80,12 @@ class Contended(CronfleetError):
 
 
 class QuotaExceeded(CronfleetError):
-    """A tenant would have more than its quota: `quota` is its name, `use` what it would have, `limit` the most."""
+    """More than the tenant may have. `quota` is its name, `limit` the most, `use` what there is (of a size: what was
+    asked for).
+    """
 
-    def __init__(self, quota: str, use: int, limit: int, hint: str = "") -> None:
-        super().__init__(f"the quota {quota} is {limit:,}, and this would make it {use:,}{hint and f'; {hint}'}")
+    def __init__(self, quota: str, use: int, limit: int, hint: str) -> None:
+        super().__init__(f"the quota {quota} is {limit:,}: {hint}")
         self.quota = quota
         self.use = use
         self.limit = limit

@@ -1,5 +1,6 @@
 """Quotas: how much a tenant may have and do. A tier has defaults; a tenant's record may say otherwise, one by one."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
@@ -72,6 +73,11 @@ def overridden(overrides: Overrides, patch: Mapping[str, int | None]) -> Overrid
             raise Invalid(name, f"must be from {least:,} to {most:,}, not {limit:,}")
         said[name] = limit
     return tuple(sorted(said.items()))
+
+
+def payload_bytes(payload: Any) -> int:
+    """The size of `payload` as the quota counts it: compact JSON in UTF-8."""
+    return len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
 
 
 def limits(quotas: Quotas) -> dict[str, int | None]:

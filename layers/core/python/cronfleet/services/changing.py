@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.errors import Contended, KeyReused, Stale
+from cronfleet.domain.errors import Contended, KeyReused, QuotaExceeded, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, EARLIEST, SECOND, Instant
 from cronfleet.domain.run import Run
@@ -20,6 +20,7 @@ from cronfleet.ports.job_store import (
     ScheduleStore,
     Write,
 )
+from cronfleet.ports.schedule_counts import Full
 from cronfleet.services.access import Caller
 from cronfleet.services.asking import ask
 from cronfleet.services.true_clock import refuse_wrong_clock
@@ -115,6 +116,11 @@ def audit(caller: Caller, change_id: str, now: Instant, action: str, subject: st
     return InsertAudit(entry)
 
 
+def _full(full: Full) -> QuotaExceeded:
+    hint = f"there are {full.use:,}. Delete what is no longer needed (what has completed counts as well)"
+    return QuotaExceeded("schedules", full.use, full.limit, hint)
+
+
 class Changing:
     """Carries changes out for the services that callers talk to."""
 
@@ -144,6 +150,8 @@ class Changing:
             refused = self._commit(caller, once, draft)
             if refused is None:
                 return draft.answer
+            if isinstance(refused.stored, Full):
+                raise _full(refused.stored)
             if isinstance(refused.stored, Run):
                 not_before = max(not_before, refused.stored.due_at)
         raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")

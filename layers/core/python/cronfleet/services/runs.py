@@ -27,6 +27,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.quotas import TenantQuotas
 
 CANCEL_RUN: Final = "cancel_run"
 """The audit log's word for the cancellation of one run."""
@@ -51,6 +52,7 @@ class Runs:
         self._clock = clock
         self._ids = ids
         self._changing = Changing(store, clock)
+        self._quotas = TenantQuotas(store)
 
     def get(self, caller: Caller, run_id: str) -> Form:
         """The run; `queued` while it is claimed and no worker has written its row.
@@ -85,6 +87,8 @@ class Runs:
                 raise NotFound("schedule", schedule_id)
             conditions.check(timer)
             moved(timer.status, Change.RUN)
+            if override is not None:
+                self._quotas.check_payload(self._quotas.tenant_of(caller), override.payload)
             return self._manual(caller, timer, override, reason, now)
 
         return self._changing.change(caller, once, decide)

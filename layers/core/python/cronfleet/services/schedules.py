@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from cronfleet.domain.form import Form, schedule_form, spec_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import fires_of
+from cronfleet.domain.quota import payload_bytes
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.schedule_answer import answered_form
 from cronfleet.domain.standing import SIMPLY_ACTIVE, Standing, begun
@@ -48,6 +49,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.trying import Trying
 
@@ -89,6 +91,7 @@ class Schedules:
         self._ids = ids
         self._shards = shards
         self._changing = changing or Changing(store, clock)
+        self._quotas = TenantQuotas(store)
 
     def tried(self) -> "Schedules":
         """The same service, whose changes write nothing and answer with their effect beside what would be."""
@@ -261,10 +264,11 @@ class Schedules:
         stands: Standing,
     ) -> Draft:
         change_id = self._ids.unique()
-        spec, checks = bound(self._store, caller.tenant.tenant_id, spec, None)
+        tenant = self._quotas.tenant_of(caller)
+        spec, checks = bound(self._store, tenant.tenant_id, spec, None)
         timer, definition = created(
             spec,
-            tenant=caller.tenant,
+            tenant=tenant,
             schedule_id=schedule_id,
             shards=self._shards,
             now=now,
@@ -274,12 +278,14 @@ class Schedules:
             may_be_over=stands.may_be_over,
         )
         timer = begun(timer, stands)
+        self._quotas.check_payload(tenant, spec.payload)
         form = schedule_form(timer, definition)
         writes: list[Write] = [
             CreateTimer(timer) if tombstone is None else UpdateTimer(timer, tombstone),
             InsertDefinition(definition),
             audit(caller, change_id, now, Change.CREATE, schedule_subject(schedule_id), after=form, reason=reason),
             *checks,
+            self._quotas.one_more(tenant),
         ]
         answer = Answer(answered_form(timer, definition, now), timer.etag, created=True)
         return Draft(writes, answer, after=timer)
@@ -293,6 +299,8 @@ class Schedules:
         spec, checks = bound(self._store, caller.tenant.tenant_id, spec, before.spec)
         if _same(spec, before.spec):
             return found.unchanged(now)
+        if payload_bytes(spec.payload) > payload_bytes(before.spec.payload):
+            self._quotas.check_payload(self._quotas.tenant_of(caller), spec.payload)
         timer, definition, rows, run_timers = edited(
             found.timer, before, spec, now=now, change_id=change_id, author=caller.actor, reason=reason
         )
@@ -394,12 +402,14 @@ class Schedules:
     def _draft(
         self, caller: Caller, before: _Found, after: _Found, action: Change, reason: str, more: Sequence[Write]
     ) -> Draft:
-        timer = after.timer
+        # One that is older than counting is counted when it is changed, if nobody has found it before.
+        timer = replace(after.timer, is_counted=action is not Change.CANCEL)
         said = {"before": before.form, "after": None if action is Change.CANCEL else after.form, "reason": reason}
         writes: list[Write] = [
             UpdateTimer(timer, before.timer),
             audit(caller, timer.change_id, timer.updated_at, action, schedule_subject(timer.schedule_id), **said),
             *more,
+            *counting(before.timer, timer),
         ]
         return Draft(writes, after.answer(timer.updated_at), before.timer, timer)
 
