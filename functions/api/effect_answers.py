@@ -42,9 +42,18 @@ class RateEffectAnswer(Answered):
     is_complete: bool = Field(description="Whether those are all; else the count ended at 1,000.")
 
 
+class ScheduleCountEffectAnswer(Answered):
+    """How many schedules the tenant has."""
+
+    use: int = Field(description="Now.")
+    after: int = Field(description="After the change.")
+    limit: int = Field(description="The tenant's quota.")
+
+
 class QuotaEffectAnswer(Answered):
     """What the change does to the tenant's quotas."""
 
+    schedules: ScheduleCountEffectAnswer = Field(description="Over the limit, the change is refused: so is its trial.")
     fires_per_second: RateEffectAnswer | None = Field(
         description="Null: the change gains and moves no fire, or the schedule is not on."
     )

@@ -116,7 +116,8 @@ def audit(caller: Caller, change_id: str, now: Instant, action: str, subject: st
     return InsertAudit(entry)
 
 
-def _full(full: Full) -> QuotaExceeded:
+def too_many(full: Full) -> QuotaExceeded:
+    """What a caller is told whose tenant has as many schedules as it may have."""
     hint = f"there are {full.use:,}. Delete what is no longer needed (what has completed counts as well)"
     return QuotaExceeded("schedules", full.use, full.limit, hint)
 
@@ -151,7 +152,7 @@ class Changing:
             if refused is None:
                 return draft.answer
             if isinstance(refused.stored, Full):
-                raise _full(refused.stored)
+                raise too_many(refused.stored)
             if isinstance(refused.stored, Run):
                 not_before = max(not_before, refused.stored.due_at)
         raise Contended("other changes of the same schedule kept coming first; try again in a few seconds")

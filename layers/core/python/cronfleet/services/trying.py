@@ -9,8 +9,9 @@ from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.quota import quotas_of
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import InsertRunTimer, JobStore
+from cronfleet.ports.schedule_counts import CountSchedules, Full
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once
+from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, too_many
 from cronfleet.services.peaks import look
 from cronfleet.services.true_clock import refuse_wrong_clock
 
@@ -59,4 +60,14 @@ class Trying(Changing):
                     "looked_at": looked.schedules,
                     "is_complete": looked.is_complete,
                 }
-        return {"fires_per_second": peak}
+        return {"schedules": self._schedules_form(caller, draft), "fires_per_second": peak}
+
+    def _schedules_form(self, caller: Caller, draft: Draft) -> Form:
+        """What becomes of the number of schedules; raises `QuotaExceeded` as the change itself would."""
+        counts = [write for write in draft.writes if isinstance(write, CountSchedules)]
+        use = answer_of(lambda: self._job_store.get_schedule_count(caller.tenant.tenant_id)).use
+        after = use + sum(count.by for count in counts)
+        for count in counts:
+            if count.by > 0 and count.limit is not None and after > count.limit:
+                raise too_many(Full(use, count.limit))
+        return {"use": use, "after": after, "limit": quotas_of(caller.tenant).schedules}
