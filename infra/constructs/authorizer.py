@@ -8,7 +8,7 @@ from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import LOOK_UP, JobStore
+from infra.constructs.job_store import LOOK_UP, WRITE, JobStore
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=10)
 """The gateway waits ten seconds for an authorizer and no longer."""
