@@ -350,26 +350,6 @@ class ImportAnswer(Answered):
     ignored: list[RefusedAnswer] = Field(description="Resources of other kinds.")
 
 
-class BulkFailedAnswer(Answered):
-    """A schedule that could not be changed."""
-
-    id: str = Field(description="Its id.")
-    reason: str = Field(description="Why.")
-
-
-class BulkAnswer(Answered):
-    """What a change of many schedules did, or would do."""
-
-    dry_run: bool = Field(description="Whether nothing was changed.")
-    counts: dict[str, int] = Field(
-        description="`scanned` held schedules, `matched` of them, `resumed`, `failed`, and `off`: left out, having "
-        "been off in the old system."
-    )
-    schedules: list[str] = Field(description="The ids that matched, or the first hundred of them.")
-    failed: list[BulkFailedAnswer] = Field(description="Those that could not be changed.")
-    cursor: str | None = Field(description="To go on from here; null: that was all.")
-
-
 class PreviewAnswer(Answered):
     """Nominal times of a trigger, oldest first."""
 

@@ -64,6 +64,16 @@ Cursor = Annotated[
     str | None, Query(min_length=1, max_length=2_048, description="The `cursor` that the page before gave.")
 ]
 Prefix = Annotated[str, Query(pattern=PREFIX, description="How the id begins.")]
+LabelQuery = Annotated[
+    str | None,
+    Query(
+        max_length=2_048,
+        description="Only those with this label, as `team=billing`; with several, commas between, all of them.",
+    ),
+]
+OwnerFilter = Annotated[
+    str | None, Query(max_length=128, description="Only those of this owner; empty: those without one.")
+]
 StatusFilter = Annotated[
     Literal["active", "paused", "held", "parked", "completed"] | None, Query(description="Only these.")
 ]

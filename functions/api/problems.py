@@ -20,6 +20,7 @@ from cronfleet.domain.errors import (
     Forbidden,
     Invalid,
     KeyReused,
+    Miscounted,
     NotFound,
     QuotaExceeded,
     RateLimited,
@@ -192,6 +193,9 @@ def _of_state(error: CronfleetError) -> Problem:
         case RateLimited(field=name, retry_after_seconds=seconds):
             wait, why = {"Retry-After": str(seconds)}, (FieldError(name, str(error)),)
             return Problem(429, "too-many", "Too many requests", str(error), why, wait)
+        case Miscounted(expected=expected, count=count):
+            why, more = (FieldError("expected", str(error)),), {"expected": expected, "count": count}
+            return Problem(409, "miscounted", "Another number of schedules matches", str(error), why, members=more)
         case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)

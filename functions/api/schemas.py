@@ -25,11 +25,10 @@ from cronfleet.domain.misfire import (
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
+from cronfleet.domain.selection import MAX_LABELS
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.domain.time_text import LONGEST_MOMENT
-from cronfleet.services.bulk import MAX_RESUMED
 
-MAX_LABELS: Final = 16
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 ID: Final = f"^{ID_PATTERN.pattern}$"
@@ -450,24 +449,6 @@ class CrontabBody(DocumentBody):
     """A crontab."""
 
     not_utf8: list[int] = Field(default_factory=list, description="Lines that were not UTF-8, and read as Latin-1.")
-
-
-class BulkResumeBody(Strict):
-    """Which held schedules are turned on."""
-
-    model_config = shown({"labels": {"import": "web1-etc-crontab"}, "reason": "a week in shadow without a difference"})
-
-    labels: dict[str, str] = Field(
-        min_length=1, max_length=MAX_LABELS, description="They have all of these.", examples=[{"import": "web1"}]
-    )
-    include_off: bool = Field(
-        False, description="Those too that were off in the old system, which have the label import-state=off."
-    )
-    limit: int = Field(MAX_RESUMED, ge=1, le=MAX_RESUMED, description="At most this many at a time.")
-    cursor: str | None = Field(
-        None, min_length=1, max_length=2_048, description="The `cursor` of the answer before, to go on from there."
-    )
-    reason: Reason = ""
 
 
 class PreviewBody(Strict):

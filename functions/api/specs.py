@@ -21,7 +21,7 @@ from .targets import target_of
 MAX_PAYLOAD_BYTES: Final = 32 * 1024
 """A run's row may hold a payload, and each of its writes is charged by size."""
 
-_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
+LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _MAX_LABEL_VALUE: Final = 128
 
 
@@ -43,7 +43,7 @@ def spec_of(
         description=body.description,
         payload=checked_payload(body.payload),
         policies=_policies(body.policies),
-        labels=_labels(body.labels),
+        labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
     )
@@ -114,10 +114,11 @@ def missed_of(body: MissedBody | None) -> Misfire | None:
     return None if body is None else _misfire(body, "missed")
 
 
-def _labels(labels: dict[str, str]) -> dict[str, str]:
+def checked_labels(labels: dict[str, str], parent: str = "labels") -> dict[str, str]:
+    """`labels`, if each has a name and a value that labels may have; raises `Invalid` with the field below `parent`."""
     for name, value in labels.items():
-        field = f"labels.{name[:64]}"
-        if not _LABEL_NAME.fullmatch(name):
+        field = f"{parent}.{name[:64]}"
+        if not LABEL_NAME.fullmatch(name):
             raise Invalid(field, "is no label name: 1 to 63 letters, digits, dots, dashes, underscores and slashes")
         if len(value) > _MAX_LABEL_VALUE:
             raise Invalid(field, f"has {len(value)} characters; {_MAX_LABEL_VALUE} are allowed")

@@ -14,6 +14,7 @@ from cronfleet.domain.form import fire_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.outlook import DEFAULT_FIRES
 from cronfleet.domain.schedule import Spec, Status
+from cronfleet.domain.selection import Selection
 from cronfleet.domain.version_diff import merged
 from cronfleet.services.changing import Answer
 from cronfleet.services.schedules import Schedules, SpecMaker
@@ -26,6 +27,7 @@ from ..problems import not_new, of_validation
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import NewScheduleBody, PauseBody, ResumeBody, ScheduleBody, ShadowBody, fields_by_path
+from ..selecting import labels_of
 from ..specs import caller_form, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
@@ -68,17 +70,16 @@ def create(
 def list_schedules(
     status: p.StatusFilter = None,
     prefix: p.Prefix = "",
+    label: p.LabelQuery = None,
+    owner: p.OwnerFilter = None,
     cursor: p.Cursor = None,
     limit: p.PageLimit = p.DEFAULT_PAGE,
 ) -> Response[SchedulesAnswer]:
-    """By id, page by page."""
-    page = _service().list(
-        caller_of(router.current_event.raw_event),
-        prefix=prefix,
-        status=None if status is None else Status(status),
-        cursor=cursor,
-        limit=limit,
-    )
+    """By id, page by page. By label or owner a request looks through 1,000 schedules: its page may then be short, or
+    empty, and still have a `cursor`.
+    """
+    wanted = Selection(labels_of(label), owner, None if status is None else Status(status), prefix)
+    page = _service().list(caller_of(router.current_event.raw_event), wanted, cursor=cursor, limit=limit)
     return Response(200, JSON, {"schedules": list(page.items), "cursor": page.cursor})
 
 

@@ -89,7 +89,8 @@ def test_a_crontab_is_imported_as_held_schedules_once_and_turned_on_by_its_label
     assert (counted["counts"]["matched"], counted["counts"]["resumed"]) == (2, 0)
     assert api.call("GET", "/v1/schedules?status=held").json["schedules"]
     turned_on = api.call("POST", "/v1/bulk/resume", body).json
-    assert turned_on["counts"] == {"scanned": 2, "matched": 2, "resumed": 2, "failed": 0, "off": 0}
+    counts = {"scanned": 2, "matched": 2, "changed": 2, "resumed": 2, "unchanged": 0, "failed": 0, "off": 0}
+    assert turned_on["counts"] == counts
     assert api.call("GET", f"/v1/schedules/{first['id']}").json["status"] == "active"
     assert api.call("POST", "/v1/bulk/resume", body).json["counts"]["matched"] == 0
     assert {one["status"] for one in imported(api, "crontab", CRONTAB, source="web1")["schedules"]} == {"active"}
@@ -415,7 +416,7 @@ def test_bulk_resume_goes_on_from_request_to_request(memory):
 def test_bulk_resume_must_be_told_which(memory):
     answer = memory.call("POST", "/v1/bulk/resume", {"labels": {}})
     assert (answer.status, answer.fields) == (400, ["labels"])
-    assert memory.call("POST", "/v1/bulk/resume", {}).fields == ["labels"]
+    assert memory.call("POST", "/v1/bulk/resume", {}).fields == ["filter"]
     assert memory.call("POST", "/v1/bulk/resume", {"labels": {"a": "b"}, "cursor": "x"}).status == 400
 
 

@@ -14,6 +14,7 @@ from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Spec, Status
+from cronfleet.domain.selection import Selection
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
@@ -437,7 +438,7 @@ def test_a_list_comes_in_pages_and_leaves_out_what_is_deleted(here):
     here.schedules.delete(ACME, "a2")
     seen, cursor = [], None
     for _ in range(3):
-        page = here.schedules.list(ACME, prefix="a", status=None, cursor=cursor, limit=1)
+        page = here.schedules.list(ACME, Selection(prefix="a"), cursor=cursor, limit=1)
         seen += [form["id"] for form in page.items]
         cursor = page.cursor
         if cursor is None:
@@ -449,7 +450,7 @@ def test_a_list_can_be_of_one_status(here):
     here.create("one")
     here.create("two")
     here.schedules.pause(ACME, "two", reason="x")
-    page = here.schedules.list(ACME, prefix="", status=Status.PAUSED, cursor=None, limit=10)
+    page = here.schedules.list(ACME, Selection(status=Status.PAUSED), cursor=None, limit=10)
     assert [form["id"] for form in page.items] == ["two"]
 
 

@@ -197,7 +197,7 @@ def bulk(settings: Settings) -> "Bulk":
     """What callers do with many schedules at once."""
     from cronfleet.services.bulk import Bulk
 
-    return Bulk(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
+    return Bulk(schedules=schedules(settings), store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def calendars(settings: Settings) -> "Calendars":

@@ -91,6 +91,15 @@ class QuotaExceeded(CronfleetError):
         self.limit = limit
 
 
+class Miscounted(CronfleetError):
+    """A change of many schedules would change another number of them than its caller has counted; `count` is it."""
+
+    def __init__(self, expected: int, count: int) -> None:
+        super().__init__(f"{count:,} schedules match now, not {expected:,}; count again with dry_run=true")
+        self.expected = expected
+        self.count = count
+
+
 class RateLimited(CronfleetError):
     """More was asked than one may ask in a time; the message names the limit, `field` what it is a limit of."""
 

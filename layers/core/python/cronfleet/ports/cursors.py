@@ -25,6 +25,11 @@ def decode(cursor: str, length: int) -> list[str]:
     return parts
 
 
+def after_schedule(schedule_id: str) -> str:
+    """The cursor of every list of schedules that goes on after this id."""
+    return encode([schedule_id])
+
+
 def foreign() -> Invalid:
     """What a caller is told whose cursor is none of ours."""
     return Invalid("cursor", "is not a cursor of this list; pass the one that the page before gave")

@@ -1,49 +1,57 @@
-"""Bulk: one change of many schedules, chosen by their labels. Each is a change of its own, with its own audit item."""
+"""Bulk: one change of many schedules. Each is a change of its own, with its own audit entry, which names the bulk."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
-from cronfleet.domain.errors import CronfleetError
-from cronfleet.domain.imported import OFF, OFF_LABEL
+from cronfleet.domain.errors import Conflict, CronfleetError, Invalid, Miscounted
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.schedule import Definition, Status, Timer
-from cronfleet.ports.clock import Clock
+from cronfleet.domain.schedule import TRANSITIONS, Definition, Status, Timer
+from cronfleet.domain.selection import Selection
+from cronfleet.ports import cursors
+from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import Page, ScheduleStore
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Conditions, answer_of
+from cronfleet.services.bulk_deeds import Deed
+from cronfleet.services.changing import Conditions
 from cronfleet.services.schedules import Schedules
+from cronfleet.services.selecting import Found, everything
 
-MAX_SCANNED: Final = 2_000
-"""Held schedules that one request looks at; then its answer has a cursor."""
-MAX_RESUMED: Final = 100
-"""Schedules that one request turns on."""
-_PAGE: Final = 50
+MAX_SCANNED: Final = 20_000
+"""Schedules that one request looks at; then its answer has a cursor."""
+MAX_CHANGED: Final = 500
+"""Schedules that one request changes."""
+_BULK_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+"""It comes back from the caller, inside a cursor, and stands in audit entries."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which held schedules: those that have all of `labels`. What was off in the old system stays out, unless asked."""
+class Asked:
+    """Which schedules, and how far one request goes.
 
-    labels: Mapping[str, str]
-    include_off: bool = False
+    `expected` is how many there are to be, all in all: with another number nothing is changed. After `deadline_at`
+    nothing more is begun.
+    """
 
-    def takes(self, labels: Mapping[str, str]) -> bool:
-        """Whether a schedule with `labels` is one of them, be it off or not."""
-        return all(labels.get(name) == value for name, value in self.labels.items())
-
-    def leaves_out(self, labels: Mapping[str, str]) -> bool:
-        """Whether it is left out because it was off."""
-        return not self.include_off and labels.get(OFF_LABEL) == OFF and OFF_LABEL not in self.labels
+    selection: Selection
+    dry_run: bool
+    limit: int
+    cursor: str | None
+    reason: str
+    deadline_at: Instant
+    expected: int | None = None
 
 
 @dataclass(slots=True)
 class Report:
-    """What was looked at, and what became of it."""
+    """What was looked at, and what became of it. `left_out`: matched, and not meant unless asked for."""
 
+    bulk_id: str
     scanned: int = 0
-    off: int = 0
+    left_out: int = 0
+    changed: int = 0
+    unchanged: int = 0
     matched: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     cursor: str | None = None
@@ -52,65 +60,98 @@ class Report:
 class Bulk:
     """The service behind /v1/bulk."""
 
-    def __init__(self, *, schedules: Schedules, store: ScheduleStore, clock: Clock) -> None:
+    def __init__(self, *, schedules: Schedules, store: ScheduleStore, clock: Clock, ids: Ids) -> None:
         self._schedules = schedules
         self._store = store
         self._clock = clock
+        self._ids = ids
 
-    def resume(
-        self,
-        caller: Caller,
-        choice: Choice,
-        *,
-        dry_run: bool,
-        limit: int,
-        cursor: str | None,
-        reason: str,
-        deadline_at: Instant,
-    ) -> Report:
-        """Turn held schedules on, by id, up to `limit` of them; a dry run counts and turns none on."""
-        report = Report(cursor=cursor)
-        while report.scanned < MAX_SCANNED and (dry_run or len(report.matched) < limit):
-            most = _PAGE if dry_run else min(_PAGE, limit - len(report.matched))
-            page = self._held(caller, report.cursor, most)
+    def carry_out(self, caller: Caller, deed: Deed, asked: Asked) -> Report:
+        """Do `deed` to the schedules asked for, by id, up to `limit` of them; a dry run counts and does nothing.
+
+        `Miscounted` when there are not as many as expected. Whoever goes on by a cursor has been counted before.
+        """
+        _check_status(deed, asked.selection.status)
+        bulk_id, start = self._begun(asked.cursor)
+        if asked.expected is not None and asked.cursor is None and not asked.dry_run:
+            self._check_count(caller, deed, asked, asked.expected)
+        report = Report(bulk_id)
+        for page in self._pages(caller, asked, start, report):
             for timer, definition in page.items:
-                self._take(caller, choice, timer, definition, report, reason, dry_run=dry_run)
-            report.cursor = page.cursor
-            if page.cursor is None or self._clock.now() >= deadline_at:
-                break
+                if not asked.dry_run and self._is_enough(report, asked):
+                    return report
+                self._take(caller, deed, asked, timer, definition, report)
+                report.cursor = cursors.encode([bulk_id, timer.schedule_id])
         return report
 
-    def _held(self, caller: Caller, cursor: str | None, most: int) -> Page[tuple[Timer, Definition]]:
-        tenant = caller.tenant.tenant_id
-        ask = partial(self._store.list_schedules, tenant, prefix="", status=Status.HELD, cursor=cursor, limit=most)
-        page = answer_of(ask)
-        found = answer_of(partial(self._store.get_schedules, tenant, page.items))
-        # The index is a hint: what was just turned on may still stand there as held.
-        return Page([pair for pair in found if pair[0].status is Status.HELD], page.cursor)
+    def _is_enough(self, report: Report, asked: Asked) -> bool:
+        return len(report.matched) == asked.limit or self._clock.now() >= asked.deadline_at
+
+    def _begun(self, cursor: str | None) -> tuple[str, str | None]:
+        """The bulk's id, and the cursor of the list to go on from."""
+        if cursor is None:
+            return self._ids.unique(), None
+        bulk_id, schedule_id = cursors.decode(cursor, 2)
+        if not _BULK_ID.fullmatch(bulk_id):
+            raise cursors.foreign()
+        return bulk_id, cursors.after_schedule(schedule_id)
+
+    def _check_count(self, caller: Caller, deed: Deed, asked: Asked, expected: int) -> None:
+        counted = Report("")
+        for page in self._pages(caller, asked, None, counted):
+            for timer, definition in page.items:
+                _judge(deed, asked.selection, timer, definition, counted)
+        if counted.cursor is not None:
+            raise Conflict(
+                f"there are more schedules than can be counted at a time ({counted.scanned:,}); ask for fewer of them, "
+                "by prefix, or leave expected out"
+            )
+        if len(counted.matched) != expected:
+            raise Miscounted(expected, len(counted.matched))
+
+    def _pages(self, caller: Caller, asked: Asked, start: str | None, report: Report) -> Iterator[Page[Found]]:
+        """What may be taken, while there is room and time; at the end of all of it the report's cursor is `None`."""
+        for page in everything(self._store, caller.tenant.tenant_id, asked.selection, start):
+            yield page
+            if page.cursor is None:
+                report.cursor = None
+                return
+            if report.scanned >= MAX_SCANNED or self._clock.now() >= asked.deadline_at:
+                report.cursor = report.cursor or cursors.encode([report.bulk_id, *cursors.decode(page.cursor, 1)])
+                return
 
     def _take(
-        self,
-        caller: Caller,
-        choice: Choice,
-        timer: Timer,
-        definition: Definition,
-        report: Report,
-        reason: str,
-        *,
-        dry_run: bool,
+        self, caller: Caller, deed: Deed, asked: Asked, timer: Timer, definition: Definition, report: Report
     ) -> None:
-        report.scanned += 1
-        labels = definition.spec.labels
-        if not choice.takes(labels):
+        if not _judge(deed, asked.selection, timer, definition, report) or asked.dry_run:
             return
-        if choice.leaves_out(labels):
-            report.off += 1
-            return
-        report.matched.append(timer.schedule_id)
-        if dry_run:
-            return
+        named = f"bulk {report.bulk_id}"
+        reason = f"{asked.reason} ({named})" if asked.reason else named
         try:
             conditions = Conditions(if_match=(timer.etag,))
-            self._schedules.resume(caller, timer.schedule_id, reason=reason, conditions=conditions)
+            is_changed = deed.do(self._schedules, caller, timer.schedule_id, conditions, reason)
         except CronfleetError as error:
             report.failed[timer.schedule_id] = str(error)
+        else:
+            report.changed += is_changed
+            report.unchanged += not is_changed
+
+
+def _judge(deed: Deed, selection: Selection, timer: Timer, definition: Definition, report: Report) -> bool:
+    """Whether the schedule is one of those that are meant; notes it in `report`."""
+    report.scanned += 1
+    spec = definition.spec
+    if not selection.takes(timer, spec) or (selection.status is None and timer.status not in deed.usual):
+        return False
+    if deed.leaves_out(spec.labels, selection):
+        report.left_out += 1
+        return False
+    report.matched.append(timer.schedule_id)
+    return True
+
+
+def _check_status(deed: Deed, status: Status | None) -> None:
+    """Raises `Invalid` for a status in which no schedule takes this change."""
+    if status is not None and (status, deed.change) not in TRANSITIONS:
+        possible: Sequence[str] = [one.value for one in Status if (one, deed.change) in TRANSITIONS]
+        raise Invalid("filter.status", f"is {status.value}, and {deed.word} takes {', '.join(possible)}")

@@ -25,6 +25,7 @@ from cronfleet.domain.outlook import fires_of
 from cronfleet.domain.quota import payload_bytes
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.schedule_answer import answered_form
+from cronfleet.domain.selection import Selection
 from cronfleet.domain.standing import SIMPLY_ACTIVE, Standing, begun
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
@@ -51,6 +52,7 @@ from cronfleet.services.changing import (
 )
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
+from cronfleet.services.selecting import find
 from cronfleet.services.trying import Trying
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
@@ -104,17 +106,11 @@ class Schedules:
         """The schedule; `NotFound` when there is none, or it is another tenant's."""
         return self._require(caller, schedule_id).answer(self._clock.now())
 
-    def list(self, caller: Caller, *, prefix: str, status: Status | None, cursor: str | None, limit: int) -> Page[Form]:
-        """A page of the tenant's schedules, by id."""
-        tenant = caller.tenant.tenant_id
-        page = answer_of(
-            lambda: self._store.list_schedules(tenant, prefix=prefix, status=status, cursor=cursor, limit=limit)
-        )
-        pairs = answer_of(lambda: self._store.get_schedules(tenant, page.items))
-        # The index is a hint: a schedule that was just paused may still stand there as active.
-        found = [(timer, definition) for timer, definition in pairs if status in (None, timer.status)]
+    def list(self, caller: Caller, selection: Selection, *, cursor: str | None, limit: int) -> Page[Form]:
+        """A page of the tenant's schedules that `selection` takes, by id; it may be short and still have a cursor."""
+        page = find(self._store, caller.tenant.tenant_id, selection, cursor, limit)
         now = self._clock.now()
-        return Page([answered_form(timer, definition, now) for timer, definition in found], page.cursor)
+        return Page([answered_form(timer, definition, now) for timer, definition in page.items], page.cursor)
 
     def fires(
         self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int

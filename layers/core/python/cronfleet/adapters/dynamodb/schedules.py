@@ -71,10 +71,10 @@ class DynamoSchedules:
         last: Listed | None = None
         for one in self._listed(tenant, prefix, _after(tenant, prefix, cursor), limit):
             if one is None:
-                return Page(found, None if last is None else cursors.encode([last.schedule_id]))
+                return Page(found, None if last is None else cursors.after_schedule(last.schedule_id))
             if status in (None, one.status):
                 if len(found) == limit:
-                    return Page(found, cursors.encode([found[-1].schedule_id]))
+                    return Page(found, cursors.after_schedule(found[-1].schedule_id))
                 found.append(one)
             last = one
         return Page(found)

@@ -56,7 +56,7 @@ class MemorySchedules:
         chosen = [self.state.timers[tenant, schedule_id] for schedule_id in matching[:limit]]
         more = len(matching) > limit
         items = [Listed(timer.schedule_id, timer.status, timer.version) for timer in chosen]
-        return Page(items, cursors.encode([items[-1].schedule_id]) if more else None)
+        return Page(items, cursors.after_schedule(items[-1].schedule_id) if more else None)
 
     def commit(self, writes: Sequence[Write]) -> None:
         transactions.commit(self.state, writes)
