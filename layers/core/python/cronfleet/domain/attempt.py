@@ -27,9 +27,14 @@ PAUSE_CHECK: Final = MINUTE
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Write `run` (which holds the new attempt) on the condition that the stored row is still the one decided on."""
+    """Write `run` (which holds the new attempt) on the condition that the stored row is still the one decided on.
+
+    `is_own` says whether the message was sent for this very attempt. A takeover starts the next one; and a stray copy
+    from before the attempt was put off has its number, and no right to what was taken for it.
+    """
 
     run: Run
+    is_own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def decide_start(row: Run | None, message: RunMessage, owner: str, now: Instant)
     if refusal is not None:
         return Refuse(row.ended(RunStatus.REFUSED, now, refusal))
     if row.status is RunStatus.QUEUED or _in_turn(row, message, now):
-        return Start(_started(row, message, owner, now))
+        return Start(_started(row, message, owner, now), is_own=message.due_at >= (row.retry_at or 0))
     return Drop(Reason(Code.OUT_OF_TURN, f"attempt {message.attempt}; the run waits for {row.attempt + 1}"))
 
 
@@ -114,7 +119,7 @@ def _take_over(row: Run, message: RunMessage, owner: str, now: Instant) -> Start
     if row.lease_until is not None and row.lease_until > now:
         return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", {"lease_until": row.lease_until}))
     lost = _close_attempt(row, Outcome.LOST, "its worker stopped without a word", now)
-    return Start(_started(lost, message, owner, now))
+    return Start(_started(lost, message, owner, now), is_own=False)
 
 
 def _close_attempt(row: Run, outcome: Outcome, error: str | None, now: Instant) -> Run:
@@ -196,7 +201,9 @@ def not_admitted(run: Run, end: End, now: Instant) -> Run:
 def held_back(run: Run, wait: Wait) -> Run:
     """The row after admission put its attempt off: the attempt was not made, so its number comes again."""
     previous = run.attempts[:-1]
-    return run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=wait.until, reason=wait.reason)
+    put_off = run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=wait.until, reason=wait.reason)
+    # Lag is counted to the start of the first attempt that is made.
+    return put_off if previous else replace(put_off, started_at=None, lag_ms=None)
 
 
 def _lease_until(timeout_seconds: int, now: Instant) -> Instant:

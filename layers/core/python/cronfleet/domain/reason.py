@@ -42,6 +42,8 @@ class Code(StrEnum):
     """The stored item cannot be read; the schedule is parked."""
     TENANT_RATE = "tenant_rate"
     """The tenant has had its share of this tick; the fire is deferred."""
+    CONCURRENCY = "concurrency"
+    """As many runs of the tenant are going on as it may have at once; this one waits for its turn."""
     EARLY = "early"
     """The message came before its time and was sent again with the delay that was left."""
     LIVE_LEASE = "live_lease"

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.instant import SECOND, Instant, ceil_second, to_text
+from cronfleet.domain.reason import Code, Reason
 
 MAX_SLOTS: Final = 1_000
 """The highest limit that is enforced: a tenant's slots are read with each tick that dispatches for it."""
@@ -22,8 +23,8 @@ RUN_MARGIN_SECONDS: Final = 10
 SLOT_MARGIN_SECONDS: Final = 10
 """… and how much longer than that lease a slot is held: two clocks may each be three seconds off, one either way."""
 
-USUAL_HOLD: Final = 30 * SECOND
-"""How long a slot is thought to be held while none has been let go of yet."""
+LEAST_HOLD: Final = 5 * SECOND
+"""A slot is given again by a tick: one that is held for less is as good as held until the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,13 @@ class Slot:
         return replace(self, holder="", until=0, held_ms=max(0, now - self.taken_at))
 
 
-def holder_of(run_id: str, attempt: int, due_at: Instant) -> str:
+def holder_of(run_id: str, attempt: int, sign: Instant | str) -> str:
     """The name under which an attempt holds its slot.
 
-    An attempt that was put off comes again under its number; its time tells it from the one before.
+    An attempt that was put off comes again under its number; `sign` tells it from the one before: the time for which it
+    was dispatched, or the owner of the attempt where a worker took the slot.
     """
-    return f"{run_id}/{attempt}/{due_at}"
+    return f"{run_id}/{attempt}/{sign}"
 
 
 def is_of_run(holder: str, run_id: str) -> bool:
@@ -106,7 +108,30 @@ def live(slots: Iterable[Slot], now: Instant) -> int:
 
 
 def usual_hold(slots: Sequence[Slot], now: Instant) -> int:
-    """How long a slot is held, in milliseconds, as far as the slots tell: a mean of the latest."""
-    known = [max(slot.held_ms or 0, 0 if slot.is_free(now) else now - slot.taken_at) for slot in slots]
-    told = [held for held in known if held > 0]
-    return sum(told) // len(told) if told else USUAL_HOLD
+    """How long a slot is held, in milliseconds, as far as the slots tell: a mean of the latest holds, gone or going."""
+    known = [max(slot.held_ms or 0, 0 if slot.is_free(now) else now - slot.taken_at, LEAST_HOLD) for slot in slots]
+    return sum(known) // len(known) if known else LEAST_HOLD
+
+
+def spacing(slots: Sequence[Slot], limit: int, now: Instant) -> int:
+    """How long it usually takes until another of `limit` slots is let go of, in milliseconds."""
+    return -(-usual_hold(slots, now) // max(1, limit))
+
+
+def free_at(slots: Sequence[Slot], limit: int, now: Instant) -> Instant:
+    """The whole second in which another slot is likely to be free."""
+    return ceil_second(now + spacing(slots, limit, now))
+
+
+def for_run(slots: Sequence[Slot], limit: int, run_id: str, now: Instant) -> Slot | None:
+    """The slot that a run may have which has none for sure: its own from an earlier attempt, or else a free one."""
+    own = [slot for slot in slots if is_of_run(slot.holder, run_id)]
+    free = [slot for slot in slots if slot.number <= limit and slot.is_free(now)]
+    kept = [slot for slot in own if slot.number <= limit or not slot.is_free(now)]
+    return next(iter([*kept, *free]), None)
+
+
+def waits(limit: int, until: Instant) -> Reason:
+    """Why a fire or an attempt waits for a slot."""
+    text = f"as many runs of the tenant are going on as may at once ({limit}); it waits, likely until {to_text(until)}"
+    return Reason(Code.CONCURRENCY, text, {"limit": limit, "until": until})

@@ -39,6 +39,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import Answer, ask
+from cronfleet.services.slots import HeldSlot, Slots, held_by
 from cronfleet.services.true_clock import true_now
 
 MAX_START_ROUNDS: Final = 5
@@ -50,6 +51,9 @@ MAX_GATE_ROUNDS: Final = 5
 MAX_FINISH_ROUNDS: Final = 10
 """Rounds of asking in which an attempt's end is written: it is dear, so longer than other calls."""
 
+
+OVER: Final = frozenset({Code.FINISHED, Code.OUT_OF_TURN})
+"""Why messages are dropped whose attempt is over: a slot that was taken for it is let go of, if nobody has done so."""
 
 PASS_ON_SECONDS: Final = 10
 """How long a message rests that came to a worker whose clock is wrong: it may be the only one."""
@@ -66,6 +70,8 @@ class _Ready:
     run: Run
     timer: Timer
     definition: Definition
+    slot: HeldSlot | None = None
+    """Where its tenant has a limit of runs at once."""
 
 
 class Worker:
@@ -87,6 +93,7 @@ class Worker:
         self._clock = clock
         self._ids = ids
         self._telemetry = telemetry
+        self._slots = Slots(store, telemetry)
 
     def handle(self, message: RunMessage) -> None:
         """Make one attempt of the run that `message` names, if it is due and still wanted.
@@ -101,10 +108,10 @@ class Worker:
             raise
 
     def _handle(self, message: RunMessage) -> None:
-        run = self._start_if_due(message)
-        if run is None:
+        start = self._start_if_due(message)
+        if start is None:
             return
-        ready = self._prepare(run, message)
+        ready = self._prepare(start, message)
         if ready is not None:
             self._finish(ready, self._call(ready))
 
@@ -113,8 +120,8 @@ class Worker:
 
     # --- before anything is written ------------------------------------------------------------------------
 
-    def _start_if_due(self, message: RunMessage) -> Run | None:
-        """The started row; `None` when nothing is to start now, or not here."""
+    def _start_if_due(self, message: RunMessage) -> Start | None:
+        """The start that was written; `None` when nothing is to start now, or not here."""
         try:
             now = self._now(message.key)
             if now >= message.due_at:
@@ -143,8 +150,8 @@ class Worker:
 
     # --- start: the lease ----------------------------------------------------------------------------------
 
-    def _start(self, message: RunMessage) -> Run | None:
-        """The row, with a new attempt under a lease of ours; `None` when this message has nothing to start."""
+    def _start(self, message: RunMessage) -> Start | None:
+        """The start, written: a new attempt under a lease of ours; `None` when this message has nothing to start."""
         owner = self._ids.unique()
         # An ordinary fire has no row yet, so its start is a blind insert: one write and no read.
         fresh = message.attempt == 1 and message.key.is_scheduled
@@ -154,6 +161,8 @@ class Worker:
             decision = decide_start(row, message, owner, self._now(message.key))
             if isinstance(decision, Drop):
                 self._drop(message, decision.reason)
+                if decision.reason.code in OVER:
+                    self._slots.release(message.key.tenant, held_by(message), self._clock.now())
                 return None
             write = self._store.insert_run if row is None else self._store.replace_run
             row = ask(partial(write, decision.run))
@@ -161,7 +170,7 @@ class Worker:
                 return self._started(decision)
         raise Contended(f"{message.key.run_id} changed {MAX_START_ROUNDS} times while it was being started")
 
-    def _started(self, decision: Start | Refuse) -> Run | None:
+    def _started(self, decision: Start | Refuse) -> Start | None:
         run = decision.run
         if isinstance(decision, Refuse):
             self._report(run)
@@ -172,27 +181,28 @@ class Worker:
             self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
-        return run
+        return decision
 
     # --- admission: does the schedule still want it? --------------------------------------------------------
 
-    def _prepare(self, run: Run, message: RunMessage) -> _Ready | None:
+    def _prepare(self, start: Start, message: RunMessage) -> _Ready | None:
         """The attempt with all it needs; `None` when it ended, or was put off, before its target was called."""
+        run, held = start.run, held_by(message)
         # Read after the start is written: a pause that returned before this read is seen by it.
         stored = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
         admission = decide_admission(run, stored, self._now(run.key))
         if isinstance(admission, End):
-            self._end(run, stored, admission)
+            self._end(run, stored, admission, held)
             return None
         timer = cast("Timer", stored)  # A run without one was ended above.
         if isinstance(admission, Wait):
-            self._hold_back(run, timer, admission, message)
+            self._hold_back(run, timer, admission, message, held)
             return None
         definition = self._definition(run, admission.version)
         if isinstance(definition, End):
-            self._end(run, timer, definition)
+            self._end(run, timer, definition, held)
             return None
-        return self._enter(_Ready(run, timer, definition), message)
+        return self._enter(_Ready(run, timer, definition), message, is_own_start=start.is_own)
 
     def _definition(self, run: Run, version: int) -> Definition | End:
         definition = ask(lambda: self._store.get_definition(run.key.tenant, run.key.schedule_id, version))
@@ -202,16 +212,20 @@ class Worker:
             return End(RunStatus.REFUSED, Reason(Code.NO_DEFINITION, text, {"version": version}))
         return attempts_left(run, definition.spec.policies.retry) or definition
 
-    def _enter(self, ready: _Ready, message: RunMessage) -> _Ready | None:
-        """Note the version that is to run, and take the gate; `None` when the lease or the gate is another's."""
+    def _enter(self, ready: _Ready, message: RunMessage, *, is_own_start: bool) -> _Ready | None:
+        """Note the version that is to run, see to its slot, and take the gate; `None` when one of them is another's."""
         run = self._note_version(ready, message)
         if run is None:
             return None
+        slot = self._slots.secure(run, message, self._now(run.key), is_own_start=is_own_start)
+        if isinstance(slot, Wait):
+            self._hold_back(run, ready.timer, slot, message, held_by(message))
+            return None
         holder = self._other_holder(run, ready.timer)
         if holder is not None:
-            self._end(run, ready.timer, End(RunStatus.SKIPPED, in_the_way(holder)))
+            self._end(run, ready.timer, End(RunStatus.SKIPPED, in_the_way(holder)), slot)
             return None
-        return replace(ready, run=run)
+        return replace(ready, run=run, slot=slot)
 
     def _note_version(self, ready: _Ready, message: RunMessage) -> Run | None:
         """The row under the version that is to run and a lease that fits its limit; `None` when the lease is lost.
@@ -249,20 +263,22 @@ class Worker:
         row = ask(lambda: self._store.get_run(RunKey.parse(run_id)))
         return row is None or (row.finished_at is not None and row.finished_at <= at)
 
-    def _end(self, run: Run, timer: Timer | None, end: End) -> None:
+    def _end(self, run: Run, timer: Timer | None, end: End, slot: HeldSlot | None) -> None:
         """Write that the run is over without this attempt."""
         ended = not_admitted(run, end, self._now(run.key))
         if self._replace(ended):
             self._report(ended)
             if ended.attempt > 1:  # A first attempt that was not made has never held the gate.
                 self._release(ended, timer)
+            self._slots.release(run.key.tenant, slot, self._clock.now())
 
-    def _hold_back(self, run: Run, timer: Timer, wait: Wait, message: RunMessage) -> None:
+    def _hold_back(self, run: Run, timer: Timer, wait: Wait, message: RunMessage, slot: HeldSlot | None) -> None:
         """Write that this attempt waits, and its number comes again."""
         waiting = held_back(run, wait)
         if self._put_off(waiting, timer, message.timeout_seconds):
             self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)
             self._telemetry.event("attempt_held_back", run_id=run.key.run_id, reason=wait.reason.text)
+            self._slots.release(run.key.tenant, slot, self._clock.now())
 
     # --- the target, and the end ----------------------------------------------------------------------------
 
@@ -287,6 +303,7 @@ class Worker:
         if written:
             self._report(run)
             self._release(run, ready.timer)
+            self._slots.release(run.key.tenant, ready.slot, self._clock.now())
 
     def _put_off(self, run: Run, timer: Timer, timeout_seconds: int, until: Instant = 0) -> bool:
         """Write a waiting row and the timer that wakes it in one transaction; False when the lease is lost."""
