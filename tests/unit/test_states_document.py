@@ -80,8 +80,8 @@ STORED: dict[str, Run | None] = {
 }
 MESSAGES: dict[str, RunMessage] = {
     "attempt 1": message(TWO),
-    "attempt 2": message(TWO, attempt=2),
-    "attempt 3": message(TWO, attempt=3),
+    "attempt 2": message(TWO, attempt=2, due_at=NOW),
+    "attempt 3": message(TWO, attempt=3, due_at=NOW),
     "any, claimed more than 15 days ago": message(TWO, claimed_at=NOW - 16 * DAY),
 }
 

@@ -29,12 +29,12 @@ PAUSE_CHECK: Final = MINUTE
 class Start:
     """Write `run` (which holds the new attempt) on the condition that the stored row is still the one decided on.
 
-    `is_own` says whether the message was sent for this very attempt. A takeover starts the next one; and a stray copy
-    from before the attempt was put off has its number, and no right to what was taken for it.
+    `is_takeover`: the message was sent for an earlier attempt, whose worker died; what was taken for that has to be
+    looked at.
     """
 
     run: Run
-    is_own: bool = True
+    is_takeover: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +107,22 @@ def decide_start(row: Run | None, message: RunMessage, owner: str, now: Instant)
     if refusal is not None:
         return Refuse(row.ended(RunStatus.REFUSED, now, refusal))
     if row.status is RunStatus.QUEUED or _in_turn(row, message, now):
-        return Start(_started(row, message, owner, now), is_own=message.due_at >= (row.retry_at or 0))
+        return Start(_started(row, message, owner, now))
     return Drop(Reason(Code.OUT_OF_TURN, f"attempt {message.attempt}; the run waits for {row.attempt + 1}"))
 
 
 def _in_turn(row: Run, message: RunMessage, now: Instant) -> bool:
-    return message.attempt == row.attempt + 1 and row.retry_at is not None and row.retry_at <= now
+    if message.attempt != row.attempt + 1 or row.retry_at is None:
+        return False
+    # A stray copy from before the attempt was put off has its number too; but it is older.
+    return row.retry_at <= min(now, message.due_at)
 
 
 def _take_over(row: Run, message: RunMessage, owner: str, now: Instant) -> StartDecision:
     if row.lease_until is not None and row.lease_until > now:
         return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", {"lease_until": row.lease_until}))
     lost = _close_attempt(row, Outcome.LOST, "its worker stopped without a word", now)
-    return Start(_started(lost, message, owner, now), is_own=False)
+    return Start(_started(lost, message, owner, now), is_takeover=True)
 
 
 def _close_attempt(row: Run, outcome: Outcome, error: str | None, now: Instant) -> Run:

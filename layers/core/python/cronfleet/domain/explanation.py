@@ -110,6 +110,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.DUE: "due_at late_seconds",
     Code.NOT_DUE: "due_at",
     Code.TENANT_RATE: "due_at until_at",
+    Code.CONCURRENCY: "due_at limit until_at",
     Code.BEFORE_START: f"start_at {_NEAR}",
     Code.AFTER_END: f"end_at {_NEAR}",
     Code.NOT_CREATED: "created_at",

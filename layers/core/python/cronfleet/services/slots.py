@@ -36,13 +36,13 @@ class Slots:
         self._store = store
         self._telemetry = telemetry
 
-    def secure(self, run: Run, message: RunMessage, now: Instant, *, is_own_start: bool) -> HeldSlot | Wait | None:
+    def secure(self, run: Run, message: RunMessage, now: Instant, *, is_takeover: bool) -> HeldSlot | Wait | None:
         """The slot in which the attempt that `run` has started may run to the end of its lease.
 
         `None` where its tenant has no limit; `Wait` where no slot is free. Raises `NoAnswer`.
         """
         held = held_by(message)
-        if held is None or (is_own_start and covers(held.lease, run.lease_until or now)):
+        if held is None or (not is_takeover and covers(held.lease, run.lease_until or now)):
             return held
         return self._take_anew(run, held, now)
 

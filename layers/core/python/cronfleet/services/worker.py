@@ -202,7 +202,7 @@ class Worker:
         if isinstance(definition, End):
             self._end(run, timer, definition, held)
             return None
-        return self._enter(_Ready(run, timer, definition), message, is_own_start=start.is_own)
+        return self._enter(_Ready(run, timer, definition), message, is_takeover=start.is_takeover)
 
     def _definition(self, run: Run, version: int) -> Definition | End:
         definition = ask(lambda: self._store.get_definition(run.key.tenant, run.key.schedule_id, version))
@@ -212,12 +212,12 @@ class Worker:
             return End(RunStatus.REFUSED, Reason(Code.NO_DEFINITION, text, {"version": version}))
         return attempts_left(run, definition.spec.policies.retry) or definition
 
-    def _enter(self, ready: _Ready, message: RunMessage, *, is_own_start: bool) -> _Ready | None:
+    def _enter(self, ready: _Ready, message: RunMessage, *, is_takeover: bool) -> _Ready | None:
         """Note the version that is to run, see to its slot, and take the gate; `None` when one of them is another's."""
         run = self._note_version(ready, message)
         if run is None:
             return None
-        slot = self._slots.secure(run, message, self._now(run.key), is_own_start=is_own_start)
+        slot = self._slots.secure(run, message, self._now(run.key), is_takeover=is_takeover)
         if isinstance(slot, Wait):
             self._hold_back(run, ready.timer, slot, message, held_by(message))
             return None
