@@ -6,12 +6,23 @@
 import platform
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from cronfleet.domain.shard import MAX_SHARDS
-from cronfleet.settings import DEFAULT_SHARDS
+from cronfleet.settings import (
+    ALGORITHMS,
+    DEFAULT_ROLE_CLAIM,
+    DEFAULT_SHARDS,
+    DEFAULT_TENANT_CLAIM,
+    OIDC_ALGORITHMS,
+    OIDC_AUDIENCE,
+    OIDC_ISSUER,
+    OIDC_JWKS_URL,
+    OIDC_ROLE_CLAIM,
+    OIDC_TENANT_CLAIM,
+)
 
 Architecture = Literal["arm64", "x86_64"]
 
@@ -39,6 +50,7 @@ class Config:
 
     `local` is the emulator on the developer's machine: host Python and processor, tables that may be deleted.
     `python` is a version such as `3.14`. `webhook_allowed_networks` are comma-separated CIDR ranges.
+    `oidc` is what the authorizer reads of an identity provider from its environment; all of it is empty without one.
     """
 
     environment: str
@@ -47,6 +59,7 @@ class Config:
     python: str
     architecture: Architecture
     webhook_allowed_networks: str
+    oidc: Mapping[str, str]
 
     @property
     def prefix(self) -> str:
@@ -71,7 +84,41 @@ def from_context(value_of: Callable[[str], object]) -> Config:
         python=_python(value_of("python"), _host_python() if local else LAMBDA_PYTHON),
         architecture=_architecture(value_of("architecture"), local=local),
         webhook_allowed_networks=str(value_of("webhook_allowed_networks") or (LOOPBACK if local else "")),
+        oidc=_oidc(value_of),
     )
+
+
+OIDC: Final[dict[str, tuple[str, str]]] = {
+    "oidc_issuer": (OIDC_ISSUER, ""),
+    "oidc_audience": (OIDC_AUDIENCE, ""),
+    "oidc_jwks_url": (OIDC_JWKS_URL, ""),
+    "oidc_algorithms": (OIDC_ALGORITHMS, ",".join(ALGORITHMS)),
+    "oidc_tenant_claim": (OIDC_TENANT_CLAIM, DEFAULT_TENANT_CLAIM),
+    "oidc_role_claim": (OIDC_ROLE_CLAIM, DEFAULT_ROLE_CLAIM),
+}
+"""Context value → the setting that it becomes, and what stands there where it is left out."""
+
+
+def _oidc(value_of: Callable[[str], object]) -> dict[str, str]:
+    given = {name: str(value_of(name) or "") for name in OIDC}
+    if not given["oidc_issuer"]:
+        lost = [name for name, value in given.items() if value]
+        if lost:
+            raise ConfigError(
+                f"context {', '.join(lost)} without oidc_issuer: write the issuer as well, or none of them"
+            )
+        return {setting: "" for setting, _ in OIDC.values()}
+    if not given["oidc_audience"]:
+        raise ConfigError("context 'oidc_audience' is missing: without it, tokens for any application would be let in")
+    for name in ("oidc_issuer", "oidc_jwks_url"):
+        if given[name] and not re.fullmatch(r"(https://|http://(127\.0\.0\.1|localhost)[:/])\S+", given[name]):
+            raise ConfigError(f"context {name!r} is {given[name]!r}: write an https URL")
+    unknown = {part.strip() for part in given["oidc_algorithms"].split(",") if part.strip()} - set(ALGORITHMS)
+    if unknown:
+        raise ConfigError(
+            f"context 'oidc_algorithms' has {', '.join(sorted(unknown))}: write {' or '.join(ALGORITHMS)}"
+        )
+    return {setting: given[name] or default for name, (setting, default) in OIDC.items()}
 
 
 def _flag(value_of: Callable[[str], object], name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Authorizer: turns the API key of a request into tenant and tier."""
+"""Authorizer: turns the credential of a request into tenant, tier and role."""
 
 from typing import Final
 
@@ -9,14 +9,16 @@ from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import LOOK_UP, WRITE, JobStore
+from infra.constructs.job_store import APPEND, LOOK_UP, UPDATE, JobStore
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=10)
 """The gateway waits ten seconds for an authorizer and no longer."""
 
 
 class Authorizer(Function):
-    """The function, and the right to look a key up."""
+    """The function, and the right to look a key up and to note its use."""
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
-        super().__init__(scope, construct_id, config, code, Part("authorizer", SIZE))
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP + WRITE)
+        super().__init__(scope, construct_id, config, code, Part("authorizer", SIZE, environment=config.oidc))
+        # A key's last use is noted, and a key of the first release put into its tenant's list.
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + UPDATE + APPEND)

@@ -32,7 +32,7 @@ KEY_CACHE_SECONDS: Final = 60
 REQUESTS_PER_SECOND: Final = 500
 BURST: Final = 1000
 
-# Not the path: that of a ping holds its token. Which schedule was asked for says the audit log, by `request_id`.
+# Not the path: that of a ping holds its token. What was changed, and where, says the audit log by `request_id`.
 ACCESS_LOG_FIELDS: Final = {
     "request_id": "$context.requestId",
     "time": "$context.requestTime",
@@ -40,7 +40,8 @@ ACCESS_LOG_FIELDS: Final = {
     "route": "$context.routeKey",
     "status": "$context.status",
     "latency_ms": "$context.responseLatency",
-    "tenant": "$context.authorizer.tenant",
+    "home_tenant": "$context.authorizer.tenant",
+    "role": "$context.authorizer.role",
     "key_id": "$context.authorizer.key_id",
     "error": "$context.error.message",
     "authorizer_error": "$context.authorizer.error",

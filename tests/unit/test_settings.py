@@ -37,3 +37,36 @@ def test_each_tier_must_have_its_queue() -> None:
     one = json.dumps({"standard": "https://one"})
     with pytest.raises(SettingsError, match="one URL for each of standard, priority"):
         from_environment(environment={**WHOLE, settings.RUN_QUEUE_URLS: one})
+
+
+def test_an_identity_provider_is_read_with_its_claims() -> None:
+    environment = {
+        **WHOLE,
+        settings.OIDC_ISSUER: "https://id.example.com",
+        settings.OIDC_AUDIENCE: "cronfleet",
+        settings.OIDC_ALGORITHMS: "ES256",
+        settings.OIDC_TENANT_CLAIM: "custom:tenant",
+        settings.OIDC_ROLE_CLAIM: "",
+    }
+    found = from_environment(environment=environment).oidc
+    assert found == settings.Oidc(
+        "https://id.example.com", "cronfleet", "", ("ES256",), "custom:tenant", settings.DEFAULT_ROLE_CLAIM
+    )
+    assert from_environment(environment=WHOLE).oidc is None
+
+
+@pytest.mark.parametrize("algorithms", ["none", "HS256", "RS256,HS256", ","])
+def test_no_algorithm_is_taken_for_which_the_installation_would_have_to_hold_a_secret(algorithms: str) -> None:
+    environment = {
+        **WHOLE,
+        settings.OIDC_ISSUER: "https://id.example.com",
+        settings.OIDC_AUDIENCE: "cronfleet",
+        settings.OIDC_ALGORITHMS: algorithms,
+    }
+    with pytest.raises(SettingsError, match=settings.OIDC_ALGORITHMS):
+        from_environment(environment=environment)
+
+
+def test_an_identity_provider_without_an_audience_is_not_let_in() -> None:
+    with pytest.raises(SettingsError, match=settings.OIDC_AUDIENCE):
+        from_environment(environment={**WHOLE, settings.OIDC_ISSUER: "https://id.example.com"})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cronfleet.settings import TABLE_PREFIX, Oidc, from_environment
 from infra.config import Config, ConfigError, from_context
 from tests.integration.infra.conftest import synthesise
 
@@ -42,6 +43,32 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
 def test_a_wrong_value_is_refused_by_its_name(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"context '{name}'"):
         chosen(**{name: value})
+
+
+def test_without_an_identity_provider_the_authorizer_is_told_of_none() -> None:
+    assert set(chosen().oidc.values()) == {""}
+
+
+def test_an_identity_provider_needs_an_issuer_and_an_audience_and_the_rest_has_defaults() -> None:
+    config = chosen(oidc_issuer="https://id.example.com/", oidc_audience="cronfleet")
+    read = from_environment(environment={TABLE_PREFIX: "cronfleet", **config.oidc})
+    assert read.oidc == Oidc("https://id.example.com/", "cronfleet")
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"oidc_issuer": "https://id.example.com/"},
+        {"oidc_audience": "cronfleet"},
+        {"oidc_issuer": "http://id.example.com/", "oidc_audience": "cronfleet"},
+        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_jwks_url": "http://id.example.com/k"},
+        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_algorithms": "RS256,HS256"},
+        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_algorithms": "none"},
+    ],
+)
+def test_an_identity_provider_that_cannot_be_trusted_is_refused(context: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="oidc_"):
+        chosen(**context)
 
 
 def test_a_wrong_value_on_the_command_line_is_one_line_and_no_traceback(tmp_path: Path) -> None:

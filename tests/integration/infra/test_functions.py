@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cronfleet import settings
+from infra.config import OIDC
 from tests.integration.infra.assembly import Assembly, as_list
 
 WORKERS = ("worker-standard", "worker-priority")
@@ -26,7 +27,7 @@ NEEDS = {
     "dispatcher": {settings.RUN_QUEUE_URLS},
     "sweeper": {settings.RUN_QUEUE_URLS},
     "api": {settings.WEBHOOK_ALLOWED_NETWORKS},
-    "authorizer": set(),
+    "authorizer": {setting for setting, _ in OIDC.values()},
     **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
 }
 
@@ -109,7 +110,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
     ("function", "allowed"),
     [
         ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
-        ("authorizer", LOGS | {"dynamodb:GetItem"}),
+        ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
         ("api", LOGS | READS | WRITES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
         ("sweeper", LOGS | READS | WRITES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),

@@ -9,12 +9,13 @@ from cronfleet.adapters.system.clock import SystemClock, SystemIds, SystemSecret
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.queues import Tick
-from cronfleet.settings import Settings
+from cronfleet.settings import Oidc, Settings
 
 if TYPE_CHECKING:
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
+    from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
     from cronfleet.services.bulk import Bulk
@@ -265,6 +266,18 @@ def admission(settings: Settings) -> "Admission":
 
 def access(settings: Settings) -> "Access":
     """As whom a credential lets its bearer in."""
+    from cronfleet.domain.token_claims import ClaimNames
     from cronfleet.services.access import Access
 
-    return Access(store=_store(settings), clock=SystemClock())
+    oidc = settings.oidc
+    if oidc is None:
+        return Access(store=_store(settings), clock=SystemClock())
+    names = ClaimNames(oidc.tenant_claim, oidc.role_claim)
+    return Access(store=_store(settings), clock=SystemClock(), tokens=lambda: _tokens(oidc), names=names)
+
+
+def _tokens(oidc: Oidc) -> "Tokens":
+    """Imported when the first token comes: who has a key does not wait for it."""
+    from cronfleet.adapters.oidc.tokens import OidcTokens
+
+    return OidcTokens(oidc, SystemClock())

@@ -18,7 +18,18 @@ TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
 WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
 
+OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
+OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
+OIDC_JWKS_URL: Final = "CRONFLEET_OIDC_JWKS_URL"
+OIDC_ALGORITHMS: Final = "CRONFLEET_OIDC_ALGORITHMS"
+OIDC_TENANT_CLAIM: Final = "CRONFLEET_OIDC_TENANT_CLAIM"
+OIDC_ROLE_CLAIM: Final = "CRONFLEET_OIDC_ROLE_CLAIM"
+
 DEFAULT_SHARDS: Final = 64
+DEFAULT_TENANT_CLAIM: Final = "cronfleet_tenant"
+DEFAULT_ROLE_CLAIM: Final = "cronfleet_role"
+ALGORITHMS: Final = ("RS256", "ES256")
+"""How tokens may be signed: with a key that only the identity provider has. An installation may leave one out."""
 
 
 class SettingsError(RuntimeError):
@@ -26,11 +37,27 @@ class SettingsError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Oidc:
+    """The identity provider whose tokens are let in: who signs (`issuer`), for whom (`audience`), and how.
+
+    `jwks_url` is where its keys are, or empty: then its discovery document says where.
+    """
+
+    issuer: str
+    audience: str
+    jwks_url: str = ""
+    algorithms: tuple[str, ...] = ALGORITHMS
+    tenant_claim: str = DEFAULT_TENANT_CLAIM
+    role_claim: str = DEFAULT_ROLE_CLAIM
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One installation as a function sees it.
 
     `run_queue_urls` maps each tier to its queue's URL. `webhook_allowed_networks` are CIDR ranges that
-    webhooks may reach although they are private, loopback or link-local; empty by default.
+    webhooks may reach although they are private, loopback or link-local; empty by default. `oidc` is there where
+    tokens of an identity provider are let in besides API keys.
     """
 
     table_prefix: str
@@ -38,6 +65,7 @@ class Settings:
     tick_queue_url: str = ""
     run_queue_urls: Mapping[str, str] | None = None
     webhook_allowed_networks: tuple[str, ...] = ()
+    oidc: Oidc | None = None
 
 
 def _required(environment: Mapping[str, str], names: tuple[str, ...]) -> None:
@@ -53,6 +81,25 @@ def _run_queue_urls(text: str) -> dict[str, str]:
     if not isinstance(urls, dict) or set(urls) != set(TIERS):
         raise SettingsError(f"{RUN_QUEUE_URLS} must be a JSON object with one URL for each of {', '.join(TIERS)}")
     return {str(tier): str(url) for tier, url in urls.items()}
+
+
+def _oidc(env: Mapping[str, str]) -> Oidc | None:
+    issuer = env.get(OIDC_ISSUER, "")
+    if not issuer:
+        return None
+    _required(env, (OIDC_AUDIENCE,))
+    written = env.get(OIDC_ALGORITHMS) or ",".join(ALGORITHMS)
+    algorithms = tuple(part.strip() for part in written.split(",") if part.strip())
+    if not algorithms or not set(algorithms) <= set(ALGORITHMS):
+        raise SettingsError(f"{OIDC_ALGORITHMS} is {written!r}: write one or both of {', '.join(ALGORITHMS)}")
+    return Oidc(
+        issuer,
+        env[OIDC_AUDIENCE],
+        env.get(OIDC_JWKS_URL, ""),
+        algorithms,
+        env.get(OIDC_TENANT_CLAIM) or DEFAULT_TENANT_CLAIM,
+        env.get(OIDC_ROLE_CLAIM) or DEFAULT_ROLE_CLAIM,
+    )
 
 
 def from_environment(*needed: str, environment: Mapping[str, str] | None = None) -> Settings:
@@ -72,4 +119,5 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         tick_queue_url=env.get(TICK_QUEUE_URL, ""),
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
+        oidc=_oidc(env),
     )

@@ -1,6 +1,8 @@
 """Access: as whom a credential lets its bearer in, and who is calling."""
 
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -80,11 +82,17 @@ class Access:
     """Checks API keys, of which only digests are stored, and tokens, where an identity provider is set."""
 
     def __init__(
-        self, *, store: AccessStore, clock: Clock, tokens: Tokens | None = None, names: ClaimNames | None = None
+        self,
+        *,
+        store: AccessStore,
+        clock: Clock,
+        tokens: Callable[[], Tokens] | None = None,
+        names: ClaimNames | None = None,
     ) -> None:
+        """`tokens` is called when the first token comes."""
         self._store = store
         self._clock = clock
-        self._tokens = tokens
+        self._tokens = None if tokens is None else functools.cache(tokens)
         self._names = names or ClaimNames()
 
     def credential_of(self, authorization: str) -> Credential | None:
@@ -98,7 +106,7 @@ class Access:
             return self._of_key(*match.groups())
         match = _TOKEN.fullmatch(authorization)
         if match is not None and self._tokens is not None and len(match[1]) <= MAX_TOKEN:
-            return self._of_token(self._tokens, match[1])
+            return self._of_token(self._tokens(), match[1])
         return None
 
     def _of_key(self, text: str, key_id: str) -> Credential | None:
