@@ -8,7 +8,6 @@ from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import LOOK_UP, WRITE, JobStore
 from infra.constructs.job_store import APPEND, LOOK_UP, UPDATE, JobStore
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=10)

@@ -22,7 +22,7 @@ def fetch(url: str) -> Mapping[str, Any]:
     """The JSON object at `url`, without redirects. Raises `NoAnswer` for whatever else comes, or nothing."""
     if not is_safe(url):
         raise NoAnswer(f"{url!r} is no https URL; keys are fetched over TLS only")
-    pool = urllib3.PoolManager(timeout=urllib3.Timeout(CONNECT_SECONDS, READ_SECONDS), retries=False)
+    pool = urllib3.PoolManager(timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS), retries=False)
     try:
         with pool.request("GET", url, redirect=False, preload_content=False) as response:
             content = response.read(MAX_BYTES + 1)
