@@ -28,6 +28,7 @@ from .routes import (
     schedules,
     shadow,
     tenant_life,
+    tenants,
     versions,
     zone_data,
 )
@@ -57,6 +58,7 @@ for module in (
     lint,
     preview,
     zone_data,
+    tenants,
     tenant_life,
     health,
     pages,

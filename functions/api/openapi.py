@@ -48,6 +48,7 @@ TAGS: Final = {
     "ledger": "Why a schedule ran at a time, or did not.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
+    "tenants": "Who the installation serves, what each may use, and what it does.",
     "tenant_life": "A tenant as a whole: exported, suspended, deleted.",
     "zone_data": "Which release of the zone data is at work, and what follows from a new one.",
     "health": "Whether all is well.",
@@ -57,7 +58,7 @@ TAGS: Final = {
 _REFUSALS: Final = {
     "400": "The request cannot be used as it is; `errors` names each field.",
     "404": "There is no such thing, or it belongs to another tenant.",
-    "409": "The id is taken, or the state does not allow this.",
+    "409": "The id is taken, or the state or a quota does not allow this.",
     "412": "It has changed since the ETag in If-Match was read.",
     "413": "The body is too large.",
     "415": "The body is of a media type that is not read here.",
@@ -83,6 +84,8 @@ _HEADERS: Final = (
     ("200", "ETag", "CalendarAnswer", "For If-Match; the newest version has one."),
     ("200", "ETag", "CalendarChangeAnswer", "For If-Match; a dry run has none."),
     ("201", "ETag", "CalendarChangeAnswer", "For If-Match."),
+    ("200", "ETag", "TenantAnswer", "For If-Match."),
+    ("201", "ETag", "TenantAnswer", "For If-Match."),
     ("201", "Location", "Answer", "Where the new thing is."),
     ("503", "Retry-After", "ProblemAnswer", "Seconds."),
 )

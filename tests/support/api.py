@@ -28,6 +28,7 @@ from functions.api.routes import (
     schedules,
     shadow,
     tenant_life,
+    tenants,
     versions,
     zone_data,
 )
@@ -147,6 +148,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         imports._settings,
         imports._service,
         imports._transfer,
+        tenants._service,
         tenant_life._transfer,
         bulk._service,
         runs._service,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
+    from cronfleet.services.tenants import Tenants
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.transfer import Transfer
     from cronfleet.services.versions import Versions
@@ -178,6 +179,13 @@ def versions(settings: Settings) -> "Versions":
     from cronfleet.services.versions import Versions
 
     return Versions(store=_store(settings), clock=SystemClock())
+
+
+def tenants(settings: Settings) -> "Tenants":
+    """Tenants' records, and what they use of their quotas."""
+    from cronfleet.services.tenants import Tenants
+
+    return Tenants(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def imports(settings: Settings) -> "Imports":
