@@ -464,6 +464,9 @@ class ProblemAnswer(Answered):
     detail: str = Field(description="All of `errors` in one sentence.")
     instance: str = Field(description="The path that was asked for.", examples=["/v1/schedules"])
     errors: list[FieldAnswer] = Field(default_factory=list, description="Each part that is wrong; fifty at most.")
+    quota: str = Field("", description="Of `quota-exceeded` alone: which quota.", examples=["schedules"])
+    use: int = Field(0, description="Of `quota-exceeded` alone: what there is; of a size, what was asked for.")
+    limit: int = Field(0, description="Of `quota-exceeded` alone: the most that there may be.")
 
 
 class GatewayAnswer(BaseModel):

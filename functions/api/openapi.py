@@ -156,7 +156,9 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
     if path == OPEN_PATH:
         operation["security"] = []
     if method == "patch":
-        operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: _patch(), JSON: _patch()}}
+        # A schedule's may be nested anyhow, which no model says; others are models themselves.
+        said = _patch() if path == "/v1/schedules/{schedule_id}" else operation["requestBody"]["content"][JSON]
+        operation["requestBody"] = {"required": True, "content": {MERGE_PATCH: said, JSON: said}}
     document = document_of(method.upper(), path)
     if document is not None:
         kept = operation["requestBody"]["content"] if document.or_json else {}
@@ -234,7 +236,9 @@ def _refusals(method: str, path: str, operation: dict[str, Any]) -> list[str]:
     if "if-match" in headers:
         found.append("412")
     if "idempotency-key" in headers:
-        found += ["409", "422"]
+        found.append("422")
+    if "idempotency-key" in headers or method in ("put", "patch"):
+        found.append("409")
     return sorted(found)
 
 

@@ -337,7 +337,7 @@ class ScheduleBody(Strict):
     owner: str = Field("", max_length=128, description="Who answers for it; printable.", examples=["billing-team"])
     trigger: TriggerBody = Field(description="When it fires.")
     target: TargetBody = Field(description="What it calls.")
-    payload: Any = Field(None, description="Any JSON, up to 32 KB; the target gets it.")
+    payload: Any = Field(None, description="Any JSON, up to the quota `payload_bytes`; the target gets it.")
     policies: PoliciesBody = Field(default_factory=PoliciesBody, description="What is left out has its default.")
     labels: dict[str, str] = Field(
         default_factory=dict,
@@ -425,7 +425,7 @@ class RunBody(Strict):
 
     payload: Any = Field(
         None,
-        description="Instead of the schedule's, be it null; up to 32 KB. Left out: the schedule's.",
+        description="Instead of the schedule's, be it null; up to the quota. Left out: the schedule's.",
         json_schema_extra=_left_out,
     )
     reason: Reason = ""

@@ -1,6 +1,5 @@
 """Specs: from the caller's form to the domain's values, judged. Every refusal names its field."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -10,6 +9,7 @@ from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.time_text import parse_moment
@@ -18,8 +18,8 @@ from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_t
 from .schemas import AfterPauseBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
 from .targets import target_of
 
-MAX_PAYLOAD_BYTES: Final = 32 * 1024
-"""A run's row may hold a payload, and each of its writes is charged by size."""
+MAX_PAYLOAD_BYTES: Final = BOUNDS["payload_bytes"][1]
+"""For whomever: a run's row may hold a payload, and each of its writes is charged by size. Quotas allow less."""
 
 LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _MAX_LABEL_VALUE: Final = 128
@@ -134,7 +134,7 @@ def _printable(text: str, field: str) -> str:
 
 def checked_payload(payload: Any) -> Any:
     """`payload`, if it is small enough; raises `Invalid`."""
-    size = len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode())
+    size = payload_bytes(payload)
     if size > MAX_PAYLOAD_BYTES:
         raise Invalid(
             "payload", f"has {size} bytes; {MAX_PAYLOAD_BYTES} are allowed. Keep large data in S3, and its address here"

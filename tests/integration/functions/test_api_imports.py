@@ -184,7 +184,7 @@ def test_a_file_that_is_too_much_for_one_request_is_refused_whole(memory):
     wide = f"X={'x' * 15_000}\n" + "\n".join(f"0 2 * * * job-{number}" for number in range(400))
     assert send(memory, "crontab", wide, dry_run="true").status == 413
     long = f"X={'x' * 16_000}\nY={'x' * 16_000}\nZ={'x' * 16_000}\n0 2 * * * a"
-    assert "32768 are allowed" in imported(memory, "crontab", long)["refused"][0]["reason"]
+    assert "the quota payload_bytes is 32,768" in imported(memory, "crontab", long)["refused"][0]["reason"]
 
 
 def test_an_answer_full_of_refusals_has_its_bound_too(memory, monkeypatch):

@@ -13,9 +13,10 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Spec, Status, Timer
 from cronfleet.domain.standing import Standing
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import Listed, ScheduleStore
+from cronfleet.ports.job_store import JobStore, Listed
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import Conditions, answer_of
+from cronfleet.services.quotas import Room, TenantQuotas
 from cronfleet.services.schedules import Schedules, SpecMaker
 
 _PER_READ: Final = 50
@@ -78,15 +79,21 @@ class Mode:
 class Imports:
     """The service behind /v1/imports."""
 
-    def __init__(self, *, schedules: Schedules, store: ScheduleStore, clock: Clock) -> None:
+    def __init__(self, *, schedules: Schedules, store: JobStore, clock: Clock) -> None:
         self._schedules = schedules
         self._store = store
         self._clock = clock
+        self._quotas = TenantQuotas(store)
 
     def carry_out(self, caller: Caller, wanted: Sequence[Wanted], mode: Mode) -> list[Result]:
         """What became of each, in the order of `wanted`. One that fails costs the others nothing."""
         found = self._stored(caller, wanted)
-        return [self._one(caller, one, found.get(one.schedule_id), mode) for one in wanted]
+        room = self._room(caller) if mode.dry_run else None
+        return [self._one(caller, one, found.get(one.schedule_id), mode, room) for one in wanted]
+
+    def _room(self, caller: Caller) -> Room:
+        tenant = self._quotas.tenant_of(caller)
+        return Room(self._quotas, tenant, self._quotas.schedules_of(tenant.tenant_id))
 
     def _stored(self, caller: Caller, wanted: Sequence[Wanted]) -> Mapping[str, tuple[Timer, Definition]]:
         return {timer.schedule_id: (timer, definition) for timer, definition in self._read(caller, wanted)}
@@ -96,18 +103,21 @@ class Imports:
             listed = [Listed(one.schedule_id, Status.HELD, 1) for one in some]
             yield from answer_of(partial(self._store.get_schedules, caller.tenant.tenant_id, listed))
 
-    def _one(self, caller: Caller, one: Wanted, stored: tuple[Timer, Definition] | None, mode: Mode) -> Result:
+    def _one(
+        self, caller: Caller, one: Wanted, stored: tuple[Timer, Definition] | None, mode: Mode, room: Room | None
+    ) -> Result:
         if self._clock.now() >= mode.deadline_at:
             return Result(Outcome.PENDING)
         try:
             if stored is None:
-                return self._new(caller, one, mode)
+                return self._new(caller, one, mode, room)
             return self._again(caller, one, stored, mode)
         except CronfleetError as error:
             return Result(Outcome.FAILED, reason=str(error))
 
-    def _new(self, caller: Caller, one: Wanted, mode: Mode) -> Result:
-        if mode.dry_run:
+    def _new(self, caller: Caller, one: Wanted, mode: Mode, room: Room | None) -> Result:
+        if room is not None:
+            room.take(one.make(None, self._clock.now()).payload)
             return Result(Outcome.CREATED)
         try:
             self._schedules.create(

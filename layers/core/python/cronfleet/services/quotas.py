@@ -10,9 +10,9 @@ from cronfleet.domain.quota import payload_bytes, quotas_of
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, Refused, UpdateTimer, Write
-from cronfleet.ports.schedule_counts import CountSchedules
+from cronfleet.ports.schedule_counts import CountSchedules, Full
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import answer_of
+from cronfleet.services.changing import answer_of, too_many
 
 COUNTED_AT_ONCE: Final = 50
 """Schedules older than counting that one transaction counts."""
@@ -100,6 +100,23 @@ class TenantQuotas:
         except Refused:
             return False
         return True
+
+
+class Room:
+    """What a tenant could still make, for a dry run of many: each that would be made takes its place."""
+
+    def __init__(self, quotas: TenantQuotas, tenant: Tenant, use: int) -> None:
+        self._quotas = quotas
+        self._tenant = tenant
+        self._use = use
+
+    def take(self, payload: Any) -> None:
+        """Raises `QuotaExceeded` where a schedule with `payload` would be refused."""
+        self._quotas.check_payload(self._tenant, payload)
+        limit = quotas_of(self._tenant).schedules
+        if self._use >= limit:
+            raise too_many(Full(self._use, limit))
+        self._use += 1
 
 
 def counting(before: Timer, after: Timer) -> Sequence[Write]:
