@@ -441,7 +441,7 @@ def test_a_refusal_that_is_not_of_the_trigger_names_its_field(memory):
     answer = imported(memory, "eventbridge", json.dumps(exported), "application/json")
     assert answer["refused"][0]["reason"] == "end_at must be later than start_at"
     long = "0 1 * * * x\n".replace("x", "x" * 16_000)
-    environment = "".join(f"V{n}={'y' * 16_000}\n" for n in range(2))
+    environment = "".join(f"V{n}={'y' * 16_000}\n" for n in range(3))
     assert imported(memory, "crontab", environment + long)["refused"][0]["reason"].startswith("payload has ")
 
 

@@ -265,7 +265,7 @@ BODIES = [
     ("an end at the start", schedule(start_at="2027-01-01T00:00:00Z", end_at="2027-01-01T00:00:00Z"), "end_at"),
     ("an end that has been", schedule(end_at="2026-11-29T00:00:00Z"), "end_at"),
     ("an end before the first time", schedule(end_at="2026-11-30T20:00:00Z"), "end_at"),
-    ("a large payload", schedule(payload="x" * 33_000), "payload"),
+    ("a large payload", schedule(payload="x" * 50_000), "payload"),
 ]
 
 OTHERS = [
@@ -387,7 +387,7 @@ OTHERS = [
     # what is wrong with the request itself is said before what is in its way
     ("POST", "/v1/schedules", {**NIGHTLY, "trigger": {"every": "0s"}}, {}, 400, "trigger.every"),
     ("POST", "/v1/schedules", {**NIGHTLY, "end_at": "2026-11-30T20:00:00Z"}, {}, 400, "end_at"),
-    ("PUT", "/v1/schedules/nightly", {**NIGHTLY, "payload": "x" * 33_000}, {"If-Match": '"1-abc"'}, 400, "payload"),
+    ("PUT", "/v1/schedules/nightly", {**NIGHTLY, "payload": "x" * 50_000}, {"If-Match": '"1-abc"'}, 400, "payload"),
     ("PUT", "/v1/schedules/nightly", {**NIGHTLY, "target": {}}, {"If-None-Match": "*"}, 400, "target"),
     ("PATCH", "/v1/schedules/nightly", {"trigger": {"cron": "x"}}, {"If-Match": '"1-abc"'}, 400, "trigger.cron"),
     (
@@ -429,7 +429,7 @@ OTHERS = [
     ("POST", "/v1/schedules/nightly/resume", {"missed": "skip"}, {}, 400, "missed"),
     ("POST", "/v1/schedules/nightly/resume", {"missed": {"policy": "all"}}, {}, 400, "missed.policy"),
     ("POST", "/v1/schedules/nightly/resume", {"missed": {"policy": "catch_up"}}, {}, 400, "missed.max"),
-    ("POST", "/v1/schedules/nightly/run", {"payload": "x" * 33_000}, {}, 400, "payload"),
+    ("POST", "/v1/schedules/nightly/run", {"payload": "x" * 50_000}, {}, 400, "payload"),
     ("POST", "/v1/schedules/nightly/run", {"pay": 1}, {}, 400, "pay"),
     ("POST", "/v1/schedules/nightly/run", "null", {}, 400, "body"),
     ("POST", f"/v1/runs/{RUN}/cancel", {"reason": 7}, {}, 400, "reason"),

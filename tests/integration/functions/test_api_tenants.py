@@ -59,7 +59,7 @@ def test_a_repeated_request_makes_one_tenant(api: Api) -> None:
         ({"id": "a b"}, "id"),
         ({"id": "a", "tier": "gold"}, "tier"),
         ({"id": "a", "quotas": {"schedules": -1}}, "quotas.schedules"),
-        ({"id": "a", "quotas": {"payload_bytes": 70_000}}, "quotas.payload_bytes"),
+        ({"id": "a", "quotas": {"payload_bytes": 50_000}}, "quotas.payload_bytes"),
         ({"id": "a", "quotas": {"schedule": 1}}, "quotas.schedule"),
         ({"id": "a", "quotas": {"burst": "5"}}, "quotas.burst"),
         ({"id": "a", "status": "suspended"}, "status"),

@@ -32,7 +32,7 @@ class Quotas:
 
 
 STANDARD: Final = Quotas(10_000, None, 100, 2_500, 32_768, 30, 10_000, 50)
-PRIORITY: Final = Quotas(100_000, None, 500, 10_000, 65_536, 90, 100_000, 200)
+PRIORITY: Final = Quotas(100_000, None, 500, 10_000, 49_152, 90, 100_000, 200)
 
 DEFAULTS: Final[Mapping[str, Quotas]] = {"standard": STANDARD, "priority": PRIORITY}
 """The quotas of a tenant whose record says nothing else, by tier."""
@@ -44,12 +44,12 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "concurrent_runs": (1, 1_000),
     "fires_per_second": (1, 10_000),
     "burst": (1, 100_000),
-    "payload_bytes": (256, 65_536),
+    "payload_bytes": (256, 49_152),
     "retention_days": (1, 3_650),
     "backfill_fires": (0, 1_000_000),
     "requests_per_second": (1, 10_000),
 }
-"""The least and the most that each may be set to."""
+"""The least and the most that each may be set to. A payload has to fit into a request's body with all else."""
 
 
 def quotas_of(tenant: Tenant) -> Quotas:
