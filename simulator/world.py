@@ -6,6 +6,8 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
+from cronfleet.services.sealing import Sealer
+
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
@@ -137,6 +139,7 @@ class World:
             telemetry=self._notes,
             shards=SHARDS,
             retimings=self._retimings(process),
+            sealer=Sealer(store=self._store(process), clock=process, telemetry=self._notes),
         ).sweep(process.now() + 100_000)
 
     def _retimings(self, process: Process) -> Retimings:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from cronfleet.domain.audit import AuditEntry, id_prefix, schedule_subject
+from cronfleet.domain.audit import AuditEntry, Wanted, id_prefix, schedule_subject
 from cronfleet.domain.instant import HOUR, MINUTE, Instant
 from cronfleet.ports.job_store import InsertAudit
 from tests.support.examples import TENANT
@@ -20,7 +20,7 @@ def read(store: Any, since: Instant, until: Instant, limit: int = 100) -> list[A
     found: list[AuditEntry] = []
     cursor = None
     while True:
-        page = store.list_audit(TENANT, "nightly", since=since, until=until, cursor=cursor, limit=limit)
+        page = store.list_audit(TENANT, Wanted(since, until, "schedule:nightly"), cursor=cursor, limit=limit)
         assert len(page.items) <= limit
         found += page.items
         cursor = page.cursor

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from cronfleet.domain.audit import Wanted
 from cronfleet.domain.heartbeat import MAX_PINGS_PER_MINUTE
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, to_datetime
 from cronfleet.domain.lease import slot_of
@@ -106,7 +107,7 @@ def test_a_url_is_shown_once_kept_as_a_digest_and_audited_without_its_token(api:
     assert made.json["url"].endswith(made.json["path"])
     shown = api.call("GET", "/v1/schedules/nightly/heartbeat").json
     assert (shown["made_by"], shown["last_ping"]) == ("demo", None)
-    entries = api.store.list_audit("acme", "nightly", since=0, until=api.clock.now(), cursor=None, limit=9).items
+    entries = api.store.list_audit("acme", Wanted(0, api.clock.now(), "schedule:nightly"), cursor=None, limit=9).items
     (entry,) = [one for one in entries if one.action == "make_heartbeat"]
     assert (entry.actor, entry.reason, entry.before) == ("demo", "for the old crontab", None)
     assert token not in str(entries)

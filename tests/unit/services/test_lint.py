@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.domain.audit import Wanted
 from cronfleet.domain.instant import DAY, HOUR, MINUTE
 from cronfleet.domain.lint import WarningCode
 from cronfleet.domain.outlook import fires_of
@@ -102,7 +103,7 @@ def test_the_words_and_warnings_are_answered_and_not_audited(fleet: Installation
     answer = fleet.schedules.get(ACME, "b-either").form
     assert answer["words"].startswith("At 00:00 on day 13 of the month or on Friday (either one is enough)")
     assert [warning["code"] for warning in answer["warnings"]] == ["day_either", "crowded_time"]
-    entries = fleet.store.list_audit("acme", "b-either", since=0, until=NOON + DAY, cursor=None, limit=10).items
+    entries = fleet.store.list_audit("acme", Wanted(0, NOON + DAY, "schedule:b-either"), cursor=None, limit=10).items
     assert [("words" in entry.after, "warnings" in entry.after) for entry in entries] == [(False, False)]
 
 

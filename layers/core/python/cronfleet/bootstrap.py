@@ -113,6 +113,7 @@ def dispatcher(settings: Settings) -> "Dispatcher":
 def sweeper(settings: Settings) -> "Sweeper":
     """Closes the books; serves ticks itself for shards that went quiet."""
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.sealing import Sealer
     from cronfleet.services.sweeper import Sweeper
 
     store, run_queue, watch = _store(settings), _run_queue(settings), telemetry("sweeper")
@@ -124,6 +125,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         telemetry=watch,
         shards=settings.shards,
         retimings=retimings(settings),
+        sealer=Sealer(store=store, clock=SystemClock(), telemetry=watch),
     )
 
 

@@ -1,7 +1,7 @@
 """Audit: who changed what, when, from what to what, and why. Written in the transaction that makes the change."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cronfleet.domain.instant import Instant
@@ -41,12 +41,26 @@ def schedule_subject(schedule_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """An entry's place in the chain of its subject; see `domain/audit_chain.py`.
+
+    `previous` is the digest of the entry before and `previous_id` its id, both empty for the first (`seq` 1).
+    """
+
+    seq: int
+    previous: str
+    previous_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One accepted change. `before` and `after` hold the API's form of what changed, or `None`.
 
     `subject` says what changed: `schedule:<id>`, `calendar:<name>`, `key:<id>`, `freeze:<id>`, … or `tenant`.
     `actor` is who, `credential` with which key or token; `home_tenant` is the credential's own tenant where that is
-    another than `tenant`: a platform admin acted for it. Raises `ValueError` for a subject without a kind.
+    another than `tenant`: a platform admin acted for it. The store gives the `link` when it commits; entries from
+    before there were chains have none. Raises `ValueError` for a subject without a kind.
     """
 
     tenant: str
@@ -61,6 +75,7 @@ class AuditEntry:
     reason: str = ""
     credential: str = ""
     home_tenant: str = ""
+    link: Link | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.subject != TENANT_SUBJECT and ":" not in self.subject:
@@ -76,3 +91,31 @@ class AuditEntry:
     def acting_for(self) -> str:
         """The tenant that a platform admin of another one acted for; empty where it was the caller's own."""
         return self.tenant if self.home_tenant else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries are asked for: those from `since` to `until`, both included; what is empty does not matter."""
+
+    since: Instant
+    until: Instant
+    subject: str = ""
+    actor: str = ""
+    action: str = ""
+
+    def takes(self, entry: AuditEntry) -> bool:
+        """Whether `entry` is one of them."""
+        return (
+            self.since <= entry.at <= self.until
+            and self.subject in ("", entry.subject)
+            and self.actor in ("", entry.actor)
+            and self.action in ("", entry.action)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An entry that cannot be read, and why."""
+
+    entry_id: str
+    why: str

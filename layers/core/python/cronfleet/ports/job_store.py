@@ -23,6 +23,7 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
+from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
@@ -285,15 +286,6 @@ class ScheduleStore(TimedStore, CalendarStore, Protocol):
         """Do all writes or none. Raises `Refused` (first failed condition) or `NoAnswer`."""
         ...
 
-    def list_audit(
-        self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
-    ) -> Page[AuditEntry]:
-        """Audit entries of one schedule from `since` to `until`, both included, newest first.
-
-        A page may be short, or empty, and still have a cursor: entries of other schedules lie in between.
-        """
-        ...
-
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         """What was answered under this key, read strongly, if it has not expired."""
         ...
@@ -472,6 +464,7 @@ class JobStore(
     FreezeStore,
     SlotStore,
     ApiKeyStore,
+    AuditStore,
     Protocol,
 ):
     """All of it."""

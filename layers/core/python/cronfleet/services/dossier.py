@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain import naming
-from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.audit import AuditEntry, Wanted, schedule_subject
 from cronfleet.domain.books import Books
 from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
@@ -89,10 +89,11 @@ class Dossier:
         return self._spans[-1].since if self._spans else self.now
 
     def _audit(self, since: Instant, until: Instant) -> Iterable[AuditEntry]:
+        wanted = Wanted(since, until, schedule_subject(self.timer.schedule_id))
         cursor: str | None = None
         for _ in range(MAX_AUDIT_PAGES):
-            read = partial(self._store.list_audit, self.timer.tenant, self.timer.schedule_id)
-            page = answer_of(partial(read, since=since, until=until, cursor=cursor, limit=AUDIT_PAGE))
+            read = partial(self._store.list_audit, self.timer.tenant, wanted)
+            page = answer_of(partial(read, cursor=cursor, limit=AUDIT_PAGE))
             yield from page.items
             cursor = page.cursor
             if cursor is None:

@@ -34,6 +34,7 @@ from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
+from cronfleet.services.sealing import Sealer
 from cronfleet.services.true_clock import require_true_clock, true_now
 
 QUIET_AFTER: Final = 30 * SECOND
@@ -44,6 +45,9 @@ MAX_BATCHES_PER_SWEEP: Final = 500
 
 RETIMING_TIME: Final = 30 * SECOND
 """What a sweep gives at most to schedules that must be looked at again: after everything else, and before its end."""
+
+SEALING_TIME: Final = 20 * SECOND
+"""What a sweep gives at most to the seals of the audit log."""
 
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 """What is owed nothing more."""
@@ -60,6 +64,7 @@ class SweepReport:
     revived: int = 0
     resent: int = 0
     failed_shards: int = 0
+    sealed: int = 0
     retiming_seen: int = 0
     retimed: int = 0
     retiming_failed: int = 0
@@ -103,7 +108,9 @@ class Sweeper:
         telemetry: Telemetry,
         shards: int,
         retimings: Retimings | None = None,
+        sealer: Sealer | None = None,
     ) -> None:
+        self._sealer = sealer
         self._retimings = retimings
         self._store = store
         self._run_queue = run_queue
@@ -136,8 +143,18 @@ class Sweeper:
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
+        self._seal(deadline_at, report)
         self._retime(deadline_at, report)
         return report
+
+    def _seal(self, deadline_at: Instant, report: SweepReport) -> None:
+        """Seal the audit log. Whatever is wrong there costs the other duties nothing."""
+        if self._sealer is None:
+            return
+        try:
+            report.sealed = self._sealer.seal(min(deadline_at, self._clock.now() + SEALING_TIME)).chains
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("sealing_stopped", error=str(error))
 
     def _retime(self, deadline_at: Instant, report: SweepReport) -> None:
         """Carry on what looks at schedules again. Whatever is wrong there costs the other duties nothing."""

@@ -6,6 +6,7 @@ import boto3
 from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
+from cronfleet.adapters.dynamodb.audit import DynamoAudit
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
@@ -47,6 +48,7 @@ class DynamoJobStore(
     DynamoFreezes,
     DynamoSlots,
     DynamoApiKeys,
+    DynamoAudit,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

@@ -166,6 +166,31 @@ def listed_key(key_id: str) -> str:
     return f"{LISTED_KEY}{key_id}"
 
 
+def chain(tenant_id: str, subject: str) -> str:
+    """The partition of a subject's entries in the index `by_subject`."""
+    return f"{tenant_id}#{subject}"
+
+
+_HEAD: Final = "H#"
+SEAL: Final = "S#"
+"""How the sort keys of seals begin."""
+
+
+def head(subject: str) -> str:
+    """The sort key of the end of a chain."""
+    return f"{_HEAD}{subject}"
+
+
+def parse_head(sort: str) -> str:
+    """The reverse of `head`."""
+    return sort.removeprefix(_HEAD)
+
+
+def seal(number: int) -> str:
+    """The sort key of a seal: they sort by their numbers."""
+    return f"{SEAL}{number:012}"
+
+
 def tenant(tenant_id: str) -> str:
     """The partition of a tenant."""
     return f"TENANT#{tenant_id}"

@@ -6,12 +6,9 @@ from typing import Final
 from cronfleet.adapters.dynamodb import keys, schema, transactions
 from cronfleet.adapters.dynamodb.database import Database, text
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.items.audit import audit_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_of
 from cronfleet.adapters.dynamodb.items.timers import timer_of
-from cronfleet.domain.audit import AuditEntry, id_prefix
-from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
@@ -21,9 +18,6 @@ from cronfleet.ports.job_store import IdempotencyRecord, Listed, Page, Write
 MAX_LIST_PAGES: Final = 20
 """Pages of the index that one list reads in search of matches; then it answers with what it has, and a cursor."""
 MIN_LIST_PAGE: Final = 100
-
-_ID_MARGIN: Final = MINUTE
-"""An entry's id is made by the clock of its process, its `at` is never before the change that preceded it."""
 
 
 class DynamoSchedules:
@@ -100,31 +94,6 @@ class DynamoSchedules:
     def commit(self, writes: Sequence[Write]) -> None:
         transactions.commit(self._database, writes)
 
-    def list_audit(
-        self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
-    ) -> Page[AuditEntry]:
-        first, end = id_prefix(max(0, since - _ID_MARGIN)), id_prefix(max(0, until + _ID_MARGIN))
-        start = None if cursor is None else _after_entry(tenant, cursor)
-        found: list[AuditEntry] = []
-        for _ in range(MAX_LIST_PAGES):
-            items, start = self._database.query(
-                schema.AUDIT,
-                "#pk = :tenant AND #sk BETWEEN :first AND :end",
-                {":tenant": text(tenant), ":first": text(first), ":end": text(f"{end}~")},
-                limit=MIN_LIST_PAGE,
-                start=start,
-                forward=False,
-            )
-            for item in items:
-                entry = audit_of(item)
-                if entry.schedule_id == schedule_id and since <= entry.at <= until:
-                    found.append(entry)
-                if len(found) == limit:
-                    return Page(found, cursors.encode([entry.entry_id]))
-            if start is None:
-                return Page(found)
-        return Page(found, cursors.encode([start["sk"]["S"]]) if start else None)
-
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         item = self._database.get(schema.TENANTS, keys.idempotency(tenant), key)
         record = None if item is None else idempotency_of(item)
@@ -134,11 +103,6 @@ class DynamoSchedules:
 
 def _listed_of(item: Item) -> Listed:
     return Listed(item["schedule_id"]["S"], Status(item["status"]["S"]), int(item["version"]["N"]))
-
-
-def _after_entry(tenant: str, cursor: str) -> Item:
-    (entry_id,) = cursors.decode(cursor, 1)
-    return {"pk": text(tenant), "sk": text(entry_id)}
 
 
 def _after(tenant: str, prefix: str, cursor: str | None) -> Item | None:

@@ -76,6 +76,10 @@ BY_CALENDAR: Final = Index("by_calendar", Key("list_tenant"), Key("calendar"), (
 FAILED: Final = Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",))
 # Sparse: only tenants' records carry `directory`. Keys alone, none of which a change of the record changes.
 DIRECTORY: Final = Index("directory", Key("directory"), Key("tenant_id"), ())
+# A subject's entries by their ids, with what a list filters by; what they hold is read from the table.
+BY_SUBJECT: Final = Index("by_subject", Key("chain"), Key("sk"), ("at", "actor", "action"))
+# Sparse: the end of a chain carries `unsealed` until a seal holds it. Keys alone; a tenant's stand side by side.
+UNSEALED: Final = Index("unsealed", Key("unsealed"), Key("pk"), ())
 
 SCHEDULES: Final = Table(
     name="schedules",
@@ -107,8 +111,17 @@ AUDIT: Final = Table(
     name="audit",
     partition=Key("pk"),
     sort=Key("sk"),
+    indexes=(BY_SUBJECT,),
 )
 """Who changed what, when, before and after, and why."""
+
+CHAINS: Final = Table(
+    name="chains",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    indexes=(UNSEALED,),
+)
+"""Of each tenant's audit log the end of every subject's chain, and the seals that tie them together."""
 
 TENANTS: Final = Table(
     name="tenants",
@@ -158,4 +171,4 @@ SLOTS: Final = Table(
 )
 """How many runs of a tenant go on at once: one item per slot, only where a tenant has a limit."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS, SLOTS)
+TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, CHAINS, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS, SLOTS)

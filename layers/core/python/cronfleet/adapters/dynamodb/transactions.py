@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, assert_never
 
 from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
@@ -63,7 +64,7 @@ from cronfleet.ports.schedule_counts import Full
 MAX_WRITES: Final = 100
 """Actions per TransactWriteItems."""
 MAX_TURNS: Final = 8
-"""How often a count that met others is tried in another slice."""
+"""How often a count that met others is tried in another slice, and entries are put behind what others have added."""
 SLICE_BITS: Final = 4
 _TOKEN_BYTES: Final = 16
 
@@ -86,43 +87,58 @@ _NONE_LIVES: Final = Expression("attribute_not_exists(#pk) OR #expires_at_ms <= 
 def commit(database: Database, writes: Sequence[Write]) -> None:
     """Do all writes or none; see `ScheduleStore.commit`.
 
-    A count has no item of its own: where others count at the same time, it is tried in another slice.
+    A count has no item of its own: where others count at the same time, it is tried in another slice. Audit entries
+    follow on the ends of their chains: where others have moved those on meanwhile, they are read again.
     """
+    _refuse_too_many(len(writes))
     now = database.clock.now()
     actions: list[Sequence[Any]] = [
         () if isinstance(write, CountSchedules) else (_action(database, write, now),) for write in writes
     ]
     counts = {place: write for place, write in enumerate(writes) if isinstance(write, CountSchedules)}
+    entries = {place: write.entry for place, write in enumerate(writes) if isinstance(write, InsertAudit)}
     draw = int(token_of(actions), 16) if counts else 0
+    heads = len(writes)
     for turn in range(MAX_TURNS):
         full: dict[int, Full] = {}
         for place, write in counts.items():
             actions[place], stands = count_actions(database, write, draw >> turn * SLICE_BITS)
             full |= {} if stands is None else {place: stands}
-        met = _transact(database, writes, actions, full)
+        grown = grow(database, list(entries.values()))
+        for place, entry in zip(entries, grown.entries, strict=True):
+            actions[place] = (_action(database, InsertAudit(entry), now),)
+        met = _transact(database, writes, [*actions, grown.moves], full)
         if not met:
             return
-        if not met <= counts.keys() - full.keys():
+        if not met <= (counts.keys() - full.keys()) | {heads}:
             break
         database.pause(turn)
     raise NoAnswer("others wrote at the same time")
 
 
+def _refuse_too_many(actions: int) -> None:
+    if actions > MAX_WRITES:
+        raise ValueError(f"{actions} writes in one transaction: DynamoDB takes {MAX_WRITES}")
+
+
 def _transact(
     database: Database, writes: Sequence[Write], actions: Sequence[Sequence[Any]], full: Mapping[int, Full]
 ) -> Set[int]:
-    """Nothing once all is done; else the writes that met others', to be tried again. Raises `Refused`."""
+    """Nothing once all is done; else the writes that met others', to be tried again. Raises `Refused`.
+
+    What stands in `actions` after those of the `writes` moves the ends of chains on.
+    """
     flat = [action for some in actions for action in some]
     owners = [place for place, some in enumerate(actions) for _ in some]
-    if len(flat) > MAX_WRITES:
-        raise ValueError(f"{len(flat)} writes in one transaction: DynamoDB takes {MAX_WRITES}")
+    _refuse_too_many(len(flat))
     try:
         database.transact(flat, token_of(flat))
     except Crossed as crossed:
         return {owners[place] for place in crossed.places}
     except Cancelled as cancelled:
         found = {owners[place]: item for place, item in cancelled.failed.items()}
-        stored = {place: _stored(writes[place], item) for place, item in found.items()} | dict(full)
+        ours = {place: item for place, item in found.items() if place < len(writes)}
+        stored = {place: _stored(writes[place], item) for place, item in ours.items()} | dict(full)
         if any(proves_commit(writes[place], value) for place, value in stored.items()):
             return frozenset()
         lasting = [place for place in stored if place in full or not isinstance(writes[place], CountSchedules)]

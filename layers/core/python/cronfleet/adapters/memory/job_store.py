@@ -1,6 +1,7 @@
 """The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
 
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
+from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
@@ -35,6 +36,7 @@ class MemoryJobStore(
     MemoryFreezes,
     MemorySlots,
     MemoryApiKeys,
+    MemoryAudit,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -6,8 +6,6 @@ from functools import partial
 from cronfleet.adapters.memory import transactions
 from cronfleet.adapters.memory.calendars import find
 from cronfleet.adapters.memory.state import State
-from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.ports import cursors
@@ -60,19 +58,6 @@ class MemorySchedules:
 
     def commit(self, writes: Sequence[Write]) -> None:
         transactions.commit(self.state, writes)
-
-    def list_audit(
-        self, tenant: str, schedule_id: str, *, since: Instant, until: Instant, cursor: str | None, limit: int
-    ) -> Page[AuditEntry]:
-        before = None if cursor is None else cursors.decode(cursor, 1)[0]
-        matching = [
-            entry
-            for (_, entry_id), entry in sorted(self.state.audit.items(), reverse=True)
-            if (entry.tenant, entry.schedule_id) == (tenant, schedule_id) and since <= entry.at <= until
-            if before is None or entry_id < before
-        ]
-        more = len(matching) > limit
-        return Page(matching[:limit], cursors.encode([matching[limit - 1].entry_id]) if more else None)
 
     def find_idempotency(self, tenant: str, key: str) -> IdempotencyRecord | None:
         record = self.state.idempotency.get((tenant, key))

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.audit_chain import Chain, Head, Seal
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
@@ -44,6 +45,9 @@ class State:
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
     audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
+    audit_heads: dict[Chain, Head] = field(default_factory=dict)
+    seals: dict[str, list[Seal]] = field(default_factory=dict)
+    """Each tenant's, in the order of their numbers."""
     idempotency: dict[tuple[str, str], IdempotencyRecord] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     schedule_counts: dict[str, int] = field(default_factory=dict)

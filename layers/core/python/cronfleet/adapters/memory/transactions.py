@@ -4,6 +4,7 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from cronfleet.adapters.memory.audit import append
 from cronfleet.adapters.memory.calendars import bare_definition
 from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
@@ -53,6 +54,7 @@ def commit(state: State, writes: Sequence[Write]) -> None:
         return
     if failed:
         raise Refused(failed[0], found[failed[0]])
+    append(state, [write.entry for write in writes if isinstance(write, InsertAudit)])
     for write in writes:
         _apply(state, write)
 
@@ -150,8 +152,8 @@ def _apply(state: State, write: Write) -> None:
     match write:
         case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
             _apply_schedule(state, write)
-        case InsertAudit(entry):
-            state.audit[entry.tenant, entry.entry_id] = entry
+        case InsertAudit():
+            return  # All entries of a transaction find their places together.
         case InsertIdempotency(record):
             state.idempotency[record.tenant, record.key] = record
         case InsertRetiming() | PutZoneRelease():
