@@ -6,8 +6,6 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
-from cronfleet.services.sealing import Sealer
-
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
@@ -22,6 +20,7 @@ from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
+from cronfleet.services.sealing import Sealer
 from cronfleet.services.sweeper import Sweeper
 from cronfleet.services.ticker import Ticker
 from cronfleet.services.worker import Worker

@@ -61,8 +61,9 @@ def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_t
         ("shadow", -1.0),
         # And the lease of the tick that defers.
         ("deferral", 3.0 + 1 / 50),
-        # Row, timer and audit entry in a transaction, with the index: 7. The timer's claim costs 2 instead of 3.
-        ("run_now", 7.0 - 1.0),
+        # Row, timer, audit entry and the end of its chain in a transaction, with their indexes: 11. The timer's claim
+        # costs 2 instead of 3.
+        ("run_now", 11.0 - 1.0),
     ],
 )
 def test_what_is_not_ordinary_costs_exactly_so_many_write_units_more(name: str, more: float) -> None:

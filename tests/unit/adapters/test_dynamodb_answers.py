@@ -8,10 +8,12 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
-from cronfleet.adapters.dynamodb import database
+from cronfleet.adapters.dynamodb import database, transactions
+from cronfleet.adapters.dynamodb.items.chains import head_item
 from cronfleet.adapters.dynamodb.items.timers import timer_item
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+from cronfleet.domain.audit_chain import linked
 from cronfleet.domain.claim import BatchId, ClaimOutcome
 from cronfleet.domain.lease import SLOT
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, NoAnswer, Refused, UpdateTimer
@@ -56,6 +58,8 @@ def failed(item: Any = None) -> Any:
 
 NONE = {"Code": "None"}
 CONFLICT = {"Code": "TransactionConflict"}
+NO_HEAD: dict[str, Any] = {}
+"""What is answered where no chain has begun."""
 URL = "http://localhost"
 
 SILENCES = [
@@ -133,7 +137,9 @@ def test_a_failed_claim_is_judged_by_the_item_that_comes_back_with_it() -> None:
 
 
 def test_a_conflict_of_transactions_is_no_refusal() -> None:
-    store, _ = store_that_hears(cancelled(CONFLICT, NONE), cancelled(NONE, {"Code": "ThrottlingError"}))
+    store, _ = store_that_hears(
+        NO_HEAD, cancelled(CONFLICT, NONE), NO_HEAD, cancelled(NONE, {"Code": "ThrottlingError"})
+    )
     for _ in range(2):
         with pytest.raises(NoAnswer):
             store.commit([CreateTimer(waiting()), InsertAudit(audit())])
@@ -141,7 +147,7 @@ def test_a_conflict_of_transactions_is_no_refusal() -> None:
 
 def test_a_refusal_names_the_first_write_that_is_not_ones_own() -> None:
     other = waiting(change_id="another")
-    store, _ = store_that_hears(cancelled(NONE, failed(timer_item(other)), CONFLICT))
+    store, _ = store_that_hears(NO_HEAD, cancelled(NONE, failed(timer_item(other)), CONFLICT))
     with pytest.raises(Refused) as refused:
         store.commit([InsertAudit(audit()), CreateTimer(waiting()), InsertAudit(audit("2"))])
     assert (refused.value.position, refused.value.stored) == (1, other)
@@ -150,19 +156,52 @@ def test_a_refusal_names_the_first_write_that_is_not_ones_own() -> None:
 def test_one_write_of_ones_own_proves_that_the_transaction_was_done() -> None:
     before = waiting()
     ours = changed(before, "pause")
-    store, _ = store_that_hears(cancelled(failed(timer_item(changed(ours, "pause"))), NONE))
+    store, _ = store_that_hears(NO_HEAD, cancelled(failed(timer_item(changed(ours, "pause"))), NONE))
     store.commit([UpdateTimer(ours, before), InsertAudit(audit())])
 
 
 def test_a_change_id_that_was_there_before_proves_nothing() -> None:
     before = waiting(change_id="again")
-    store, _ = store_that_hears(cancelled(failed(timer_item(changed(before, "again"))), NONE))
+    store, _ = store_that_hears(NO_HEAD, cancelled(failed(timer_item(changed(before, "again"))), NONE))
     with pytest.raises(Refused):
         store.commit([UpdateTimer(changed(before, "again"), before), InsertAudit(audit())])
 
 
+def heads_of(client: Any) -> list[int]:
+    """The numbers that each transaction would have moved the end of the chain to."""
+    moves = [
+        request["TransactItems"][-1]["Put"]["Item"] for _, request in client.requests if "TransactItems" in request
+    ]
+    return [int(item["seq"]["N"]) for item in moves]
+
+
+def test_an_entry_finds_another_place_where_only_the_end_of_its_chain_has_moved_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database.time, "sleep", lambda _: None)
+    first = linked([audit("0")], {})[1]
+    second = linked([audit("1")], first)[1]
+    moved = [{"Item": head_item(head)} for heads in (first, second) for head in heads.values()]
+    in_the_way = cancelled(NONE, NONE, failed(moved[0]["Item"]))
+    store, client = store_that_hears(NO_HEAD, in_the_way, moved[0], cancelled(NONE, NONE, CONFLICT), moved[1], {})
+    store.commit([CreateTimer(waiting()), InsertAudit(audit())])
+    assert heads_of(client) == [1, 2, 3]
+    tokens = [request["ClientRequestToken"] for _, request in client.requests if "TransactItems" in request]
+    assert len(set(tokens)) == 3
+
+
+def test_an_entry_that_always_finds_the_end_of_its_chain_moved_is_not_tried_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(database.time, "sleep", lambda _: None)
+    store, client = store_that_hears(*[NO_HEAD, cancelled(NONE, failed())] * 99)
+    with pytest.raises(NoAnswer):
+        store.commit([InsertAudit(audit())])
+    assert len(heads_of(client)) == transactions.MAX_TURNS
+
+
 def test_a_transaction_that_can_never_be_done_is_told_apart_from_silence() -> None:
-    store, _ = store_that_hears(cancelled({"Code": "ValidationError"}, NONE))
+    store, _ = store_that_hears(NO_HEAD, cancelled({"Code": "ValidationError"}, NONE))
     with pytest.raises(ClientError):
         store.commit([CreateTimer(waiting()), InsertAudit(audit())])
 
@@ -189,7 +228,7 @@ def test_keys_that_a_batch_read_left_out_are_asked_for_again(monkeypatch: pytest
     silent = {"Responses": {}, "UnprocessedKeys": left}
     store, client = store_that_hears(silent, {"Responses": {"test-runs": []}})
     assert store.get_runs([run().key]) == {}
-    assert client.requests[1][1]["RequestItems"] == left
+    assert client.requests[1][1]["RequestItems"]["test-runs"]["Keys"] == left["test-runs"]["Keys"]
     store, client = store_that_hears(*[silent] * 20)
     with pytest.raises(NoAnswer):
         store.get_runs([run().key])
