@@ -25,7 +25,9 @@ class Api(Function):
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         job_store.grant(self.role, schema.CALENDARS, READ + WRITE)
-        job_store.grant(self.role, schema.AUDIT, APPEND + READ)
+        job_store.grant(self.role, schema.AUDIT, APPEND + READ, indexes=(schema.BY_SUBJECT,))
+        # An entry follows on the end of its chain, which is put anew with it; seals are only read here.
+        job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE)

@@ -64,6 +64,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.SHARDS, READ + WRITE)
     job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
     job_store.grant(role, schema.AUDIT, APPEND)
+    job_store.grant(role, schema.CHAINS, LOOK_UP + APPEND)
     run_queues.grant_send(role)
 
 

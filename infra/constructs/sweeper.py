@@ -11,7 +11,7 @@ from infra.constructs.code import Code
 from infra.constructs.dispatcher import grant_dispatch
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import DELETE, READ, WRITE, JobStore
+from infra.constructs.job_store import CHANGE, DELETE, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 # Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the
@@ -42,4 +42,6 @@ class Sweeper(Function):
         job_store.grant(self.role, schema.RETIMINGS, READ + WRITE + DELETE)
         job_store.grant(self.role, schema.SCHEDULES, (), indexes=(schema.BY_TENANT,))
         job_store.grant_walk(self.role, schema.SCHEDULES, schema.BY_TENANT)
+        # It seals the audit log, of which it may say what holds an end, and nothing about what an entry says.
+        job_store.grant(self.role, schema.CHAINS, READ + CHANGE, indexes=(schema.UNSEALED,))
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)

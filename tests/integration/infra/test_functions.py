@@ -140,6 +140,19 @@ def test_nobody_may_change_or_remove_what_the_audit_says(on_aws: Assembly, funct
     assert all(set(as_list(item["Action"])) <= allowed for item in on_audit)
 
 
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_whoever_writes_entries_moves_the_ends_of_their_chains_on_and_the_sweeper_alone_marks_them(
+    on_aws: Assembly, function: str
+) -> None:
+    def may(table: str) -> set[str]:
+        found = [item for item in on_aws.statements(function) if f"JobStore{table}" in json.dumps(item["Resource"])]
+        return {action for item in found for action in as_list(item["Action"])}
+
+    writes = "dynamodb:PutItem"
+    assert (writes in may("Chains")) == (writes in may("Audit")) == (function in ("api", "dispatcher", "sweeper"))
+    assert ("dynamodb:UpdateItem" in may("Chains")) == (function == "sweeper")
+
+
 def test_a_worker_receives_runs_of_its_own_tier_and_sends_back_to_no_other_queue(on_aws: Assembly) -> None:
     for worker in WORKERS:
         queue_arns = [
