@@ -20,6 +20,7 @@ from .routes import (
     health,
     heartbeats,
     imports,
+    keys,
     ledger,
     lint,
     pages,
@@ -60,6 +61,7 @@ for module in (
     zone_data,
     tenants,
     tenant_life,
+    keys,
     health,
     pages,
 ):

@@ -51,6 +51,7 @@ TAGS: Final = {
     "tenants": "Who the installation serves, what each may use, and what it does.",
     "tenant_life": "A tenant as a whole: exported, suspended, deleted.",
     "zone_data": "Which release of the zone data is at work, and what follows from a new one.",
+    "keys": "API keys of a tenant: make, list, replace, revoke.",
     "health": "Whether all is well.",
 }
 """The parts of the API, in the order in which the document shows them: the modules of its routes."""

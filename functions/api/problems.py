@@ -135,8 +135,8 @@ def unauthenticated() -> Problem:
         401,
         "unauthenticated",
         "The caller is not known",
-        "send an API key: Authorization: Bearer cf_<id>_<secret>",
-        (FieldError("Authorization", "holds no valid API key"),),
+        "send an API key, Authorization: Bearer cf_<id>_<secret>, or a token that has not expired",
+        (FieldError("Authorization", "holds no valid credential"),),
         {"WWW-Authenticate": "Bearer"},
     )
 

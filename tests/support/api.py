@@ -21,6 +21,7 @@ from functions.api.routes import (
     health,
     heartbeats,
     imports,
+    keys,
     ledger,
     lint,
     preview,
@@ -143,6 +144,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
     monkeypatch.setattr(bootstrap, "SystemIds", lambda: ids)
     for cached in (
         permissions._admission,
+        keys._service,
         schedules._settings,
         schedules._service,
         imports._settings,

@@ -15,7 +15,9 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from cronfleet.domain.instant import SECOND
 from cronfleet.settings import Oidc
+from tests.support.settable_clock import NOON
 
 AUDIENCE = "cronfleet"
 HOUR_SECONDS = 3_600
@@ -61,7 +63,8 @@ class Provider:
             "iss": self.issuer,
             "aud": AUDIENCE,
             "sub": "ada@example.com",
-            "exp": now + HOUR_SECONDS,
+            # Also by the clocks of tests, which stand still at noon of some day.
+            "exp": max(now, NOON // SECOND) + HOUR_SECONDS,
             "iat": now,
             "cronfleet_tenant": "acme",
             "cronfleet_role": "editor",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
+    from cronfleet.services.api_keys import ApiKeys
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
@@ -265,6 +266,13 @@ def health(settings: Settings) -> "Health":
     from cronfleet.services.health import Health
 
     return Health(store=_store(settings), clock=SystemClock())
+
+
+def api_keys(settings: Settings) -> "ApiKeys":
+    """What tenants' administrators do with API keys."""
+    from cronfleet.services.api_keys import ApiKeys
+
+    return ApiKeys(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
 
 
 def admission(settings: Settings) -> "Admission":
