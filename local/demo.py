@@ -1,20 +1,20 @@
 """The demo tenant, its key, and a few schedules that show what the product does."""
 
 import contextlib
-import hashlib
 import http.client
 import json
-import secrets
-import time
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from local.aws import Aws
+from local import surroundings
 from local.errors import StackError
 from local.folder import Folder
+from local.options import ROOT
 
 TENANT: Final = "demo"
-TIER: Final = "standard"
+CORE: Final = ROOT / "layers" / "core" / "python"
 REQUEST_SECONDS: Final = 35
 MOST_TRIES: Final = 3
 ONE_SHOT_AFTER: Final = timedelta(minutes=1)
@@ -59,31 +59,19 @@ class Api:
         return json.loads(content or b"null")
 
 
-def key_of(folder: Folder) -> str:
-    """The demo tenant's key: made at the first start, kept in the state folder."""
-    if not folder.key.exists():
-        folder.key.touch(mode=0o600)
-        folder.key.write_text(f"cf_{secrets.token_hex(4)}_{secrets.token_hex(16)}")
-    return folder.key.read_text().strip()
+def put_key(endpoint: str, table_prefix: str, folder: Folder) -> str:
+    """The key of the demo tenant, a platform admin's: made at the first start, kept in the state folder.
 
-
-def put_tenant(aws: Aws, tenants_table: str, key: str) -> None:
-    """Enter the tenant and the hash of its key, as an operator of an installation would."""
-    key_id = key.split("_")[1]
-    hashed = hashlib.sha256(key.encode()).hexdigest()
-    items: tuple[dict[str, dict[str, str]], ...] = (
-        {"pk": {"S": f"TENANT#{TENANT}"}, "sk": {"S": "TENANT"}, "tier": {"S": TIER}},
-        {
-            "pk": {"S": f"KEY#{key_id}"},
-            "sk": {"S": "KEY"},
-            "hash": {"S": hashed},
-            "tenant": {"S": TENANT},
-            "tier": {"S": TIER},
-            "created_at": {"N": str(time.time_ns() // 1_000_000)},
-        },
+    By the command that an operator of an installation makes the first key with.
+    """
+    command = [sys.executable, "-m", "cronfleet.first_key", "--tenant", TENANT]
+    command += ["--table-prefix", table_prefix, "--key-file", str(folder.key)]
+    done = subprocess.run(
+        command, cwd=CORE, env=surroundings.aws(endpoint), capture_output=True, text=True, check=False
     )
-    for item in items:
-        aws.client("dynamodb").put_item(TableName=tenants_table, Item=item)
+    if done.returncode:
+        raise StackError(f"the demo tenant has no key: {(done.stderr or done.stdout).strip()[-300:]}")
+    return folder.key.read_text().strip()
 
 
 def register(api: Api) -> None:

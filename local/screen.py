@@ -65,7 +65,7 @@ class Screen:
             self._out,
             f"\n[bold]Cronfleet is ready at[/] [bold cyan]{url}[/] [dim]after {took:.0f} s[/]\n"
             f"Documentation: {url}/docs\n"
-            f"Your key: [bold]{key}[/]\n\n"
+            f"Your key, a platform admin's (tenant demo): [bold]{key}[/]\n\n"
             "Paste this: a schedule that fires every five seconds; then its history:",
         )
         for command in _commands(url, key):

@@ -72,8 +72,7 @@ def _product(running_emulator: Emulator, gateway: Gateway, options: Options, fol
     deployment.set_polling(aws, enabled=False)
     journal = Journal(folder.emulator_log)
     with screen.step("API, demo tenant, first tick"):
-        key = demo.key_of(folder)
-        demo.put_tenant(aws, f"{deployed.outputs['TablePrefix']}-tenants", key)
+        key = demo.put_key(running_emulator.endpoint, deployed.outputs["TablePrefix"], folder)
         gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default")
         api = demo.Api(gateway.port, surroundings.HOST, key)
         _warm_up(aws, deployed, api)

@@ -1,7 +1,6 @@
 """What the start decides without an emulator: options, ports, the demo, whether the deployment is the same."""
 
 import json
-import re
 import socket
 import sys
 from datetime import UTC, datetime
@@ -85,13 +84,6 @@ def test_no_part_of_the_stack_sees_the_users_aws_account(monkeypatch):
 def test_requests_to_this_machine_pass_the_users_proxy_by(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "corp.example")
     assert surroundings.base()["NO_PROXY"] == "corp.example,127.0.0.1,localhost"
-
-
-def test_the_key_is_made_once_and_only_its_owner_can_read_it(folder):
-    key = demo.key_of(folder)
-    assert re.fullmatch(r"cf_[0-9a-f]{8}_[0-9a-f]{32}", key)
-    assert demo.key_of(folder) == key
-    assert folder.key.stat().st_mode & 0o077 == 0
 
 
 def test_the_demo_one_shot_is_a_minute_ahead_and_the_rest_stays_the_same_at_each_start():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.first_key import FirstKey
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
     from cronfleet.services.imports import Imports
@@ -273,6 +274,13 @@ def api_keys(settings: Settings) -> "ApiKeys":
     from cronfleet.services.api_keys import ApiKeys
 
     return ApiKeys(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
+
+
+def first_key(settings: Settings) -> "FirstKey":
+    """The first key of an installation."""
+    from cronfleet.services.first_key import FirstKey
+
+    return FirstKey(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
 
 
 def admission(settings: Settings) -> "Admission":

@@ -7,6 +7,7 @@ slow hash: the secret is 32 random bytes, and nobody guesses those.
 import base64
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -15,6 +16,9 @@ from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, EARLIEST, MINUTE, Instant, to_text
 from cronfleet.domain.role import Role
 from cronfleet.domain.tenant import Tenant
+
+TEXT: Final = re.compile(r"cf_([A-Za-z0-9-]{1,64})_[A-Za-z0-9_-]{16,256}", re.ASCII)
+"""A whole key. The secret may hold underscores, the id does not."""
 
 ID_BYTES: Final = 10
 SECRET_BYTES: Final = 32
@@ -89,6 +93,12 @@ def key_id_of(random: bytes) -> str:
 def key_text(key_id: str, secret: bytes) -> str:
     """The whole key, of `SECRET_BYTES` random bytes."""
     return f"cf_{key_id}_{base64.urlsafe_b64encode(secret).decode().rstrip('=')}"
+
+
+def key_id_in(text: str) -> str | None:
+    """The id in a whole key; `None` for what is no key."""
+    match = TEXT.fullmatch(text)
+    return None if match is None else match[1]
 
 
 def digest_of(text: str) -> str:

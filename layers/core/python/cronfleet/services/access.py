@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from cronfleet.domain.api_key import ApiKey, KeyStatus, is_key
+from cronfleet.domain.api_key import TEXT, ApiKey, KeyStatus, is_key
 from cronfleet.domain.errors import Forbidden
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.role import Role
@@ -29,7 +29,7 @@ TOKEN: Final = "jwt:"  # noqa: S105 - the beginning of a name
 GONE: Final = frozenset({TenantStatus.DELETING, TenantStatus.DELETED})
 """Tenants that nobody is let into."""
 
-_KEY: Final = re.compile(r"bearer +(cf_([A-Za-z0-9-]{1,64})_[A-Za-z0-9_-]{16,256})", re.ASCII | re.IGNORECASE)
+_KEY: Final = re.compile(rf"bearer +({TEXT.pattern})", re.ASCII | re.IGNORECASE)
 _TOKEN: Final = re.compile(r"bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)", re.ASCII | re.IGNORECASE)
 
 
