@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.rate import Rate
 from cronfleet.domain.zone_release import ZoneRelease
 from simulator import faults as fault_kinds
 from simulator import population, zone_change
@@ -32,6 +33,9 @@ CALENDAR_UPDATES: Final = 3
 
 CHANGES_PER_HOUR: Final = 60
 HELD_CHANGES_PER_HOUR: Final = 30
+
+
+WIDE_RATE: Final = Rate(100, 2_500)
 
 
 @dataclass
@@ -65,7 +69,7 @@ def simulate(
     stormy = round(hours * HOUR)
     calm_at = START + stormy
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
-    world = World(seed, faults, tenant_limit=rng.choice([3, 2_500]))
+    world = World(seed, faults, rate=rng.choice([_tight_rate(schedules), WIDE_RATE]))
     _populate(world, rng, schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
@@ -84,6 +88,11 @@ def simulate(
         found = [one for one in (violation, *broken) if one is not None]
         violation = min(found, default=None, key=lambda one: one.at)
     return _report(world, seed, violation, faults.kinds, (settled_at - calm_at) // MINUTE)
+
+
+def _tight_rate(schedules: int) -> Rate:
+    """What a tenant's share of so many schedules needs on a good day, and little more."""
+    return Rate(max(2, schedules // 6), 4)
 
 
 def _upgrade(world: World, upgrade: Upgrade) -> None:

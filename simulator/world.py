@@ -9,6 +9,7 @@ from typing import Any, Final
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
+from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
@@ -64,7 +65,7 @@ class Ids:
 class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
-    def __init__(self, seed: int, faults: Faults, tenant_limit: int) -> None:
+    def __init__(self, seed: int, faults: Faults, rate: Rate) -> None:
         self.seed = seed
         self.loop = Loop(START)
         self.history = History()
@@ -77,7 +78,7 @@ class World:
         self.store.state.leases = WatchedLeases(self.loop, self.history)
         self.receipts = MemoryReceipts(self.store)
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
-        self._tenant_limit = tenant_limit
+        self._allow(rate)
         self.changes_zone_data = False
         self._ids = Ids()
         self._notes = Notes(self.history)
@@ -87,6 +88,12 @@ class World:
             "worker", self._work, visibility_seconds=5_400, concurrency=self.rng.choice([20, 50, 200])
         )
         self._each_minute()
+
+    def _allow(self, rate: Rate) -> None:
+        """Every tenant's rate of fires."""
+        quotas = (("burst", rate.burst), ("fires_per_second", rate.per_second))
+        for tenant in population.TENANTS:
+            self.store.state.tenants[tenant] = Tenant(tenant, quotas=quotas, rev=1)
 
     def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: int) -> Queue[Any]:
         return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)
@@ -111,7 +118,7 @@ class World:
             clock=process,
             ids=self._ids,
             telemetry=self._notes,
-            tenant_limit=self._tenant_limit,
+            shards=SHARDS,
         )
 
     def _dispatch(self, process: Process, tick: Tick) -> None:

@@ -12,9 +12,12 @@ from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.rate import MICROSECONDS, line_of_tenant
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
+from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.target import Call
+from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.heartbeats import Heartbeats, Report
 from tests.support.settable_clock import NOON
 
@@ -218,9 +221,15 @@ def _in_shadow(chain: Chain, firings: int) -> None:
 
 
 def _deferred(chain: Chain, firings: int) -> None:
-    _due(chain, firings)
-    chain.tick(tenant_limit=0)
-    chain.clock.advance(15 * SECOND)
+    added = _due(chain, firings)
+    # The places of the next seconds are others': each of these has its own afterwards.
+    for tenant_id in {one.tenant for one in added}:
+        slow = Tenant(tenant_id, quotas=(("fires_per_second", 20),), rev=1)
+        chain.store.commit([PutTenant(slow, None)])
+        chain.store.draw(line_of_tenant(tenant_id), 15 * SECOND * MICROSECONDS, floor=NOON * MICROSECONDS)
+    chain.start_counting()
+    chain.tick()
+    chain.clock.advance(25 * SECOND)
     chain.tick()
     chain.work()
     _close_books(chain)

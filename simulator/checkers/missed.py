@@ -33,7 +33,7 @@ def check_missed(world: World, end_at: int) -> Iterator[Violation]:
     """Of every stretch of missed time of every schedule."""
     late: dict[Key, list[Any]] = defaultdict(list)
     for row in world.rows.values():
-        if row.late is not None:
+        if row.late is not None and row.late.cause.value != "rate":  # Deferred, and not missed.
             late[row.key.tenant, row.key.schedule_id].append(row)
     for key, rows in late.items():
         yield from _check_words(rows)

@@ -9,6 +9,7 @@ from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.rate import MICROSECONDS, Rate, line_of_tenant
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome, RunMessage
 from cronfleet.domain.schedule import Policies, Spec
@@ -25,6 +26,9 @@ from tests.support.world import World
 
 ACME = Caller(Tenant("acme"), "ada", "request-1")
 ID = "nightly"
+SHARDS = 64
+RATE = Rate(per_second=20, burst=20)
+"""Too little for a shard of so many to let anything through by itself."""
 ONE_RETRY = Retry(max_attempts=2, backoff=Backoff(BackoffKind.FIXED, base_seconds=20))
 
 
@@ -41,7 +45,7 @@ class LivedWorld(World):
         self.ledger = Ledger(store=self.store, clock=self.clock)
         self.fails = False
         self.dies = False
-        self.tenant_limit = 1_000
+        self.allow(RATE.per_second, RATE.burst)
         self.worker = Worker(
             store=self.store,
             run_queue=self.run_queue,
@@ -67,7 +71,7 @@ class LivedWorld(World):
     def step(self, following: Instant) -> None:
         is_new_minute = following // MINUTE != self.clock.now() // MINUTE
         self.clock.set(following)
-        self.tick(tenant_limit=self.tenant_limit)
+        self.tick(shards=SHARDS)
         if is_new_minute:
             self.sweep()
         self.deliver()
@@ -93,6 +97,12 @@ class LivedWorld(World):
     def outage(self, seconds: int) -> None:
         """Nothing runs but the clock."""
         self.clock.advance(seconds * SECOND)
+
+    def crowd(self, seconds: int) -> None:
+        """Other schedules of the tenant take its places for so long."""
+        pace = RATE.pace(SHARDS)
+        now = self.clock.now()
+        self.store.draw(line_of_tenant("acme"), seconds * SECOND * MICROSECONDS, floor=pace.ceiling(now))
 
     def lose_messages(self) -> None:
         for queue in self.run_queue.tiers.values():

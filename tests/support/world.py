@@ -10,9 +10,11 @@ from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import fires
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
+from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sweeper import Sweeper
@@ -73,8 +75,15 @@ class World:
             clock=self.clock,
             ids=self.ids,
             telemetry=self.notes,
-            **options,
+            **{"shards": 1, **options},
         )
+
+    def allow(self, per_second: int, burst: int = 1, tenant: str = "acme") -> None:
+        """Give a tenant a rate of its own."""
+        before = self.store.get_tenant(tenant, consistent=True)
+        quotas = (("burst", burst), ("fires_per_second", per_second))
+        after = Tenant(tenant, quotas=quotas, rev=1 if before is None else before.rev + 1, change_id=self.ids.unique())
+        self.store.commit([PutTenant(after, before)])
 
     def tick(self, **options: Any) -> Any:
         """Serve the current slot to its end."""

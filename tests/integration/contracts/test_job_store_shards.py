@@ -338,7 +338,7 @@ def test_a_deferral_moves_the_due_time_and_nothing_else(store: Any) -> None:
     first = waiting()
     put(store, first)
     assert store.defer(first, NOON + 20 * SECOND, examples.WHY)
-    deferred = replace(first, due_at=NOON + 20 * SECOND, deferred=examples.WHY, rev=2)
+    deferred = replace(first, due_at=NOON + 20 * SECOND, reserved_at=NOON + 20 * SECOND, deferred=examples.WHY, rev=2)
     assert store.get_timer(TENANT, "nightly") == deferred
     assert store.claim(FIRST, [claim_of(first)]) == [LOST], "it was read before it was deferred"
     assert store.defer(first, NOON + 20 * SECOND, examples.WHY), "a repeat whose reply was lost"

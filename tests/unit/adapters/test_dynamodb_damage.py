@@ -9,11 +9,11 @@ import pytest
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, timer_item
 from cronfleet.adapters.dynamodb.schema import DUE, SCHEDULES
 from cronfleet.domain.claim import RunTimer, Unreadable
-from cronfleet.domain.dispatch_plan import plan
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import CreateTimer, Damaged
 from tests.support.examples import TENANT, run_timer, waiting
+from tests.support.planning import plan
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine, moto_engine
 

@@ -184,7 +184,7 @@ def test_a_nominal_that_jitter_had_not_made_due_is_dropped_with_a_row():
 def test_a_deferred_fire_is_kept_when_its_trigger_is_changed():
     """Promise 5: a tenant over its rate keeps its fires."""
     deferred = Reason(Code.TENANT_RATE, "over its share")
-    before = timer(MINUTELY, NOON, due_at=NOON + 25 * SECOND, deferred=deferred)
+    before = timer(MINUTELY, NOON, due_at=NOON + 25 * SECOND, reserved_at=NOON + 25 * SECOND, deferred=deferred)
     after, _, (row,), (run_timer,) = edit(before, NINE, now=NOON + 5 * SECOND)
     assert (row.status, run_timer.due_at) == (RunStatus.QUEUED, NOON + 5 * SECOND)
     assert row.due_at <= after.epoch_since, "else the worker would drop it as superseded"

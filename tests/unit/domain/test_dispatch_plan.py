@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.claim import RunClaim, RunTimer, ScheduleClaim, TimerKind, Unreadable
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, Plan, Tally, claim_schedule, first_fire, plan
-from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_OUTSTANDING, Plan, claim_schedule, first_fire
+from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunKey
@@ -16,6 +18,7 @@ from cronfleet.domain.schedule import Pause, Status
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.domain.trigger import fires as fires_of
 from tests.support.builders import at, backlog_of, cron, every, timer
+from tests.support.planning import plan
 
 TWO = at("2026-12-01 02:00")
 
@@ -160,27 +163,55 @@ def test_tenants_take_turns_in_a_page() -> None:
     assert order == ["busy", "quiet", "busy", "busy"]
 
 
-def test_a_tenant_that_had_its_share_of_the_tick_is_deferred_with_a_reason_and_loses_nothing() -> None:
+def test_what_has_no_place_waits_and_nothing_of_it_is_claimed() -> None:
     items = [timer(cron("0 2 * * *"), TWO, schedule_id=f"s{i}") for i in range(5)]
-    made = plan(items, TWO, Tally(tenant_limit=3))
+    made = plan(items, TWO, most=3)
     assert len(made.claims) == 3
-    assert len(made.deferrals) == 2
-    for deferral in made.deferrals:
-        assert deferral.reason.code is Code.TENANT_RATE
-        assert TWO < deferral.due_at < TWO + DAY
+    assert [draft.item for draft in made.waiting] == items[3:]
 
 
-def test_a_fire_that_cannot_move_before_its_next_nominal_is_claimed_all_the_same() -> None:
-    items = [timer(every(5), TWO, schedule_id=f"s{i}") for i in range(4)]
-    made = plan(items, TWO, Tally(tenant_limit=1))
-    assert len(made.claims) == 4
+def test_a_fire_whose_place_is_reserved_goes_though_no_other_does() -> None:
+    place = TWO + 40 * SECOND
+    paid = timer(cron("0 2 * * *"), TWO, due_at=place, reserved_at=place)
+    made = plan([timer(cron("0 2 * * *"), TWO, schedule_id="new"), paid], place, most=0)
+    (claim,) = made.claims
+    assert isinstance(claim, ScheduleClaim)
+    (fire,) = claim.fires
+    assert (claim.schedule_id, fire.nominal_at, fire.due_at) == ("nightly", TWO, place)
+    assert fire.late is not None
+    assert (fire.late.cause, fire.late.noticed_at) == (Cause.RATE, TWO)
+    assert (claim.reserved_at, claim.deferred) == (None, None)
+    assert [draft.tenant for draft in made.waiting] == ["acme"]
 
 
-def test_a_claim_of_several_nominals_is_not_deferred_past_the_second_of_them() -> None:
-    """Found by simulation: deferred past the next nominal, a changed trigger accounted for the first alone."""
-    late = [timer(every(60), TWO - MINUTE, schedule_id=f"s{i}") for i in range(3)]
-    made = plan(late, TWO, Tally(tenant_limit=1))
-    assert [len(claim.fires) for claim in made.claims if isinstance(claim, ScheduleClaim)] == [2, 2, 2]
+def test_what_came_due_behind_a_deferred_fire_waits_behind_it_and_is_not_taken_for_missed() -> None:
+    place = TWO + HOUR
+    paid = timer(every(60), TWO, due_at=place, reserved_at=place, misfire=Misfire(MisfirePolicy.SKIP, 1, 30))
+    claim = claim_schedule(paid, place, most=2)
+    assert not claim.skipped
+    assert [(fire.nominal_at, fire.due_at) for fire in claim.fires] == [(TWO, place), (TWO + MINUTE, place)]
+    assert claim.following is not None
+    assert claim.following.nominal_at == TWO + 2 * MINUTE
+
+
+def test_past_so_many_fires_that_wait_for_places_the_oldest_are_skipped_with_the_quota_as_reason() -> None:
+    place = TWO + (MAX_OUTSTANDING + 9) * SECOND
+    paid = timer(every(1), TWO, due_at=place, reserved_at=place)
+    claim = claim_schedule(paid, place)
+    (skipped,) = claim.skipped
+    assert (skipped.first_at, skipped.last_at) == (TWO, TWO + 9 * SECOND)
+    assert skipped.reason.code is Code.QUOTA
+    assert claim.fires[0].nominal_at == TWO + 10 * SECOND
+
+
+def test_a_place_that_a_timer_waits_for_outlives_a_turn_of_its_backlog() -> None:
+    place = TWO + HOUR
+    late = Late(Cause.OUTAGE, TWO - DAY, TWO - DAY, TWO)
+    backlog = Backlog((Stretch(TWO - DAY, TWO - DAY, late, per_minute=60),), TWO)
+    both = timer(cron("0 2 * * *"), TWO, due_at=TWO, reserved_at=place, backlog=backlog)
+    claim = claim_schedule(both, TWO)
+    assert (len(claim.fires), len(claim.caught_up)) == (0, 1)
+    assert (claim.wakes_at, claim.reserved_at) == (place, place)
 
 
 def test_one_bad_item_is_parked_and_everything_else_goes_on() -> None:

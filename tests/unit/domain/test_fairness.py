@@ -1,22 +1,45 @@
-"""Rounds: every tenant's first, then every tenant's second."""
+"""Rounds: deficit round robin over tenants."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronfleet.domain.fairness import rounds
+from cronfleet.domain.fairness import QUANTA, quantum_of, rounds
+from cronfleet.domain.tenant import TIERS
+
+COSTS = st.integers(1, 9)
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers()), max_size=40))
-def test_rounds_lose_nothing_keep_each_tenants_order_and_never_let_one_run_ahead(pairs: list[tuple[str, int]]) -> None:
-    tagged = [(tenant, (tenant, position, value)) for position, (tenant, value) in enumerate(pairs)]
-    ordered = rounds(tagged)
-    assert sorted(ordered) == sorted(item for _, item in tagged)
-    for tenant in "abc":
-        own = [item for item in ordered if item[0] == tenant]
-        assert own == sorted(own, key=lambda item: item[1])
-    left = {tenant: sum(1 for t, _ in tagged if t == tenant) for tenant in "abc"}
-    served = dict.fromkeys("abc", 0)
-    for tenant, _, _ in ordered:
-        served[tenant] += 1
-        waiting = [served[t] for t in "abc" if served[t] < left[t]]
-        assert served[tenant] <= min(waiting, default=served[tenant]) + 1
+@given(st.dictionaries(st.sampled_from("abcd"), st.lists(COSTS, max_size=20)), st.integers(1, 5))
+def test_rounds_lose_nothing_keep_each_tenants_order_and_never_let_one_run_ahead(
+    costs: dict[str, list[int]], quantum: int
+) -> None:
+    queues = {tenant: [(tenant, number, cost) for number, cost in enumerate(own)] for tenant, own in costs.items()}
+    ordered = rounds(queues, cost=lambda item: item[2], quantum=lambda _: quantum)
+    assert sorted(ordered) == sorted(item for own in queues.values() for item in own)
+    for own in queues.values():
+        assert [item for item in ordered if item in own] == own
+    sent = dict.fromkeys(queues, 0)
+    for position, (tenant, _, cost) in enumerate(ordered):
+        sent[tenant] += cost
+        waiting = {other for other, _, _ in ordered[position + 1 :]}
+        # Whoever waits has been sent as much, but for what one costly item saves up, and a quantum of the round.
+        assert all(sent[tenant] <= sent[other] + 9 + quantum for other in waiting)
+
+
+def test_the_quiet_come_in_the_first_round_however_much_the_noisy_one_has() -> None:
+    queues = {"noisy": [f"n{number}" for number in range(1_000)]} | {
+        f"q{number}": [f"q{number}"] for number in range(99)
+    }
+    ordered = rounds(queues, cost=lambda _: 1, quantum=lambda _: 1)
+    assert set(ordered[:100]) == {"n0", *(f"q{number}" for number in range(99))}
+
+
+def test_a_tier_that_pays_for_more_sends_more_in_a_round() -> None:
+    queues = {"small": ["s"] * 10, "large": ["l"] * 10}
+    ordered = rounds(queues, cost=lambda _: 1, quantum=lambda tenant: 5 if tenant == "large" else 1)
+    assert "".join(ordered[:12]) == "slllllslllll"
+
+
+def test_every_tier_has_a_quantum() -> None:
+    assert set(QUANTA) == set(TIERS)
+    assert quantum_of("one of tomorrow") == 1

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cronfleet.domain.claim import Fire
-from cronfleet.domain.dispatch_plan import plan
 from cronfleet.domain.holding import SHADOW_STRETCH, shadow_claim, skipped_row
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.reason import Code
@@ -15,6 +14,7 @@ from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.domain.trigger import OneShotTrigger, Trigger, fires
 from tests.support.builders import at, cron, every, timer
+from tests.support.planning import plan
 
 TWO = at("2026-12-01 02:00")
 HOLD = Hold("ada", TWO - DAY, Shadow("bob", TWO - HOUR))

@@ -11,7 +11,7 @@ from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.change import CLAIMED_AHEAD, created, edited, paused, put_on_hold, resumed, shadowed
 from cronfleet.domain.claim import Fire, ScheduleClaim
 from cronfleet.domain.clock_policy import Gap
-from cronfleet.domain.dispatch_plan import claim_schedule, plan
+from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.late import Cause, Late
@@ -26,6 +26,7 @@ from cronfleet.domain.zone_check import is_outdated, names_otherwise
 from cronfleet.domain.zone_stamp import ZoneStamp, stamp
 from cronfleet.domain.zones import ZoneSource
 from tests.support.builders import at, backlog_of, definition
+from tests.support.planning import plan
 from tests.support.zone_sources import release
 
 PLACE = "Test/Place"

@@ -8,7 +8,7 @@ import pytest
 from cronfleet.domain.backlog import MAX_STRETCHES
 from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, REACH
 from cronfleet.domain.claim import MAX_FIRES_PER_CLAIM
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_CAUGHT_UP_PER_TICK, Tally, claim_schedule, plan
+from cronfleet.domain.dispatch_plan import CATCH_UP_SHARE, LOOK_AHEAD, MAX_CAUGHT_UP_PER_TICK, claim_schedule
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.misfire import MAX_CATCH_UP, MAX_PER_MINUTE, Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code
@@ -66,7 +66,8 @@ def test_live_work_of_everybody_keeps_its_time_while_thousands_of_schedules_catc
     world.add(timer(every(5), world.clock.now() // 5_000 * 5_000 + 5_000, tenant="quiet"))
     world.tick()
     seen = set(world.sent_keys)
-    share = Tally().share
+    for tenant in ("one", "two"):
+        world.allow(10_000, 100_000, tenant)
     for _ in range(24):
         world.clock.advance(5 * SECOND)
         now = world.clock.now()
@@ -75,20 +76,19 @@ def test_live_work_of_everybody_keeps_its_time_while_thousands_of_schedules_catc
         seen.update(message.key for message in new)
         late = Counter(message.key.tenant for message in new if message.late is not None)
         assert late.total() <= MAX_CAUGHT_UP_PER_TICK
-        assert max(late.values(), default=0) <= share
+        assert max(late.values(), default=0) <= CATCH_UP_SHARE
         assert all(message.due_at > now for message in new if message.late is None), "a live fire came late"
         assert any(message.key.tenant == "quiet" for message in new)
     assert world.notes.counts["caught_up"] > 20 * MAX_CAUGHT_UP_PER_TICK
 
 
 def test_who_finds_no_room_in_a_tick_is_put_off_to_one_that_has_it_and_nobody_waits_for_ever() -> None:
-    tally = Tally(tenant_limit=20)
-    missed = [timer(cron("0 2 * * *"), TWO, schedule_id=f"s{number}") for number in range(5)]
-    made = plan(missed, TWO + HOUR, tally)
-    assert [len(claim.caught_up) for claim in made.claims] == [1, 0, 0, 0, 0]  # type: ignore[union-attr]  # all are schedules'
-    turns = [claim.backlog.turn_at for claim in made.claims[1:]]  # type: ignore[union-attr]  # as above
-    assert turns == [TWO + HOUR + number * 5 * SECOND for number in (1, 2, 3, 4)]
-    assert Tally(tenant_limit=0).room("acme") == 1, "a tenant that is held to nothing still catches up"
+    world = World(TWO + HOUR)
+    for number in range(CATCH_UP_SHARE + 2):
+        world.add(timer(cron("0 2 * * *"), TWO, schedule_id=f"s{number:03}"))
+    assert world.tick().caught_up == CATCH_UP_SHARE
+    turns = [timer.backlog.turn_at for timer in world.store.state.timers.values() if timer.backlog is not None]
+    assert turns == [TWO + HOUR + 5 * SECOND] * 2
 
 
 def test_turns_that_no_tick_took_are_not_saved_up() -> None:

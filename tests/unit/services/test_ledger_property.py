@@ -132,7 +132,7 @@ ACTIONS: dict[str, Callable[[LivedWorld, Record, int], object]] = {
     "lose": lambda world, _record, _number: world.lose_messages(),
     "fail": lambda world, _, number: setattr(world, "fails", bool(number % 2)),
     "die": lambda world, _, number: setattr(world, "dies", bool(number % 2)),
-    "crowd": lambda world, _, number: setattr(world, "tenant_limit", 0 if number % 2 else 1_000),
+    "crowd": lambda world, _, number: world.crowd(number),
 }
 """What may happen; each is given a number to vary by."""
 
@@ -204,7 +204,6 @@ def test_once_calm_every_fire_that_is_past_is_decided(story: list[tuple[str, int
     world, record = LivedWorld(START), Record()
     play(world, record, [("put", 0), ("live", 3), *story])
     world.fails = world.dies = False
-    world.tenant_limit = 1_000
     settled_at = world.clock.now()
     world.live(20 * 60)
     check(world, record, 50)

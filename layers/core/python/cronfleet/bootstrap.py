@@ -109,6 +109,7 @@ def dispatcher(settings: Settings) -> "Dispatcher":
         clock=SystemClock(),
         ids=SystemIds(),
         telemetry=telemetry("dispatcher"),
+        shards=settings.shards,
     )
 
 
@@ -122,7 +123,14 @@ def sweeper(settings: Settings) -> "Sweeper":
     return Sweeper(
         store=store,
         run_queue=run_queue,
-        dispatcher=Dispatcher(store=store, run_queue=run_queue, clock=SystemClock(), ids=SystemIds(), telemetry=watch),
+        dispatcher=Dispatcher(
+            store=store,
+            run_queue=run_queue,
+            clock=SystemClock(),
+            ids=SystemIds(),
+            telemetry=watch,
+            shards=settings.shards,
+        ),
         clock=SystemClock(),
         telemetry=watch,
         shards=settings.shards,

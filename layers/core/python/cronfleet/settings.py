@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from cronfleet.domain import shard
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.tenant import TIERS
 
@@ -25,7 +26,7 @@ OIDC_ALGORITHMS: Final = "CRONFLEET_OIDC_ALGORITHMS"
 OIDC_TENANT_CLAIM: Final = "CRONFLEET_OIDC_TENANT_CLAIM"
 OIDC_ROLE_CLAIM: Final = "CRONFLEET_OIDC_ROLE_CLAIM"
 
-DEFAULT_SHARDS: Final = 64
+DEFAULT_SHARDS: Final = shard.DEFAULT_SHARDS
 DEFAULT_TENANT_CLAIM: Final = "cronfleet_tenant"
 DEFAULT_ROLE_CLAIM: Final = "cronfleet_role"
 ALGORITHMS: Final = ("RS256", "ES256")

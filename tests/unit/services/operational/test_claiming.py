@@ -9,7 +9,7 @@ import pytest
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.claim import DueItem
-from cronfleet.domain.dispatch_plan import Tally
+from cronfleet.domain.dispatch_plan import CATCH_UP_SHARE
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import RunKey
@@ -190,11 +190,11 @@ def test_an_hours_outage_of_two_thousand_minutely_schedules_is_caught_up_once_ea
     for name in names:
         world.add(timer(cron("* * * * *"), TWO, schedule_id=name, misfire=CATCH_UP_ONCE))
     world.clock.advance(HOUR + 30_500)
-    share = Tally().share
-    for _ in range(len(names) // share + 1):
+    world.allow(10_000, 100_000)
+    for _ in range(len(names) // CATCH_UP_SHARE + 1):
         before = world.notes.counts["caught_up"]
         world.tick()
-        assert world.notes.counts["caught_up"] - before <= share
+        assert world.notes.counts["caught_up"] - before <= CATCH_UP_SHARE
         world.clock.advance(5 * SECOND)
     late = Counter(key.schedule_id for key in world.sent_keys if key.nominal_at <= TWO + HOUR)
     assert set(late.values()) == {1}
@@ -209,8 +209,9 @@ def test_catching_up_once_stays_once_for_a_tenant_that_has_had_its_share_of_the_
     for name in names:
         world.add(timer(cron("* * * * *"), TWO, schedule_id=name, misfire=CATCH_UP_ONCE))
     world.clock.advance(HOUR + 31_000)
-    for _ in range(30):
-        world.tick(tenant_limit=5)
+    world.allow(1, 5)
+    for _ in range(60):
+        world.tick(shards=64)
         world.clock.advance(5 * SECOND)
     late = Counter(key.schedule_id for key in world.sent_keys if key.nominal_at <= TWO + HOUR)
     assert late == dict.fromkeys(names, 1)

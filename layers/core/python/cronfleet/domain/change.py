@@ -216,6 +216,7 @@ def new_epoch(timer: Timer, now: Instant) -> Timer:
         nominal_at=None,
         due_at=None,
         deferred=None,
+        reserved_at=None,
         backlog=None,
         caught_up_from=None,
         zone_data=None,
@@ -251,21 +252,33 @@ def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, .
         return _held_back_rows(timer, now), ()
     if timer.backlog is None and (timer.nominal_at is None or timer.nominal_at > now):
         return (), ()
-    claim = claim_schedule(timer, now, look_ahead=0, room=MAX_CAUGHT_UP_PER_CHANGE)
+    most = MAX_FIRES_PER_CHANGE
+    claim = claim_schedule(_out_of_line(timer, now), now, 0, MAX_CAUGHT_UP_PER_CHANGE, most)
     rest = claim.following
-    if len(claim.fires) > MAX_FIRES_PER_CHANGE or (rest is not None and rest.due_at <= now):
+    if rest is not None and rest.due_at <= now and timer.reserved_at is None:
         raise _too_many_due(timer)
     queued = [*claim.fires, *claim.caught_up]
     rows = [*_missed_rows(claim, timer, now), *_not_caught_up_rows(claim, timer, now)]
     if rest is not None and rest.nominal_at <= now:
-        if timer.deferred is not None:
-            queued.append(Fire(rest.nominal_at, floor_second(now)))
-        else:
-            rows.append(_superseded_row(timer, rest, now))
+        rows.append(_unplaced_row(timer, rest, now) if rest.due_at <= now else _superseded_row(timer, rest, now))
     rows += [_queued_row(timer, after, fire) for fire in queued]
     return tuple(rows), tuple(
         first_attempt(_key(timer, fire.nominal_at), after, due_at=floor_second(now)) for fire in queued
     )
+
+
+def _out_of_line(timer: Timer, now: Instant) -> Timer:
+    """`timer` as if the place that it waits for had come: what is due runs, and has its run's place instead."""
+    if timer.reserved_at is None or timer.reserved_at <= now:
+        return timer
+    return replace(timer, reserved_at=floor_second(now), due_at=min(timer.due_at or now, floor_second(now)))
+
+
+def _unplaced_row(timer: Timer, first: Fire, now: Instant) -> Run:
+    """A row for what waits behind as many as a change can take along: the tenant's rate has had no place for them."""
+    reason = Reason(Code.SUPERSEDED, "the trigger changed before the tenant's rate had places for these fires")
+    last_at = _newest(timer, first.nominal_at, now)
+    return range_row(_key(timer, first.nominal_at), last_at, timer.tier, RunStatus.SKIPPED, now, reason)
 
 
 def _too_many_due(timer: Timer) -> Contended:
@@ -416,7 +429,9 @@ def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer
     now = onwards(timer, now)
     until = None if pause.until is None else ceil_second(pause.until)
     status = moved(timer.status, Change.PAUSE)
-    return written(replace(timer, status=status, pause=pause, due_at=until, deferred=None), change_id, now)
+    return written(
+        replace(timer, status=status, pause=pause, due_at=until, deferred=None, reserved_at=None), change_id, now
+    )
 
 
 def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | None) -> tuple[Timer, tuple[Run, ...]]:
@@ -489,5 +504,5 @@ def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Tim
     """
     now = onwards(timer, now)
     status = moved(timer.status, Change.PARK)
-    after = replace(timer, status=status, parked=reason, pause=None, due_at=None, deferred=None)
+    after = replace(timer, status=status, parked=reason, pause=None, due_at=None, deferred=None, reserved_at=None)
     return written(after, change_id, now)

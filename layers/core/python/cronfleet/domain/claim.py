@@ -43,6 +43,9 @@ class RunTimer:
     version: int
     timeout_seconds: int
     claim_batch: str | None = None
+    reserved_at: Instant | None = None
+    """`due_at`, where that is a place in its tenant's line that is reserved for it."""
+    deferred: Reason | None = None
 
 
 def first_attempt(key: RunKey, timer: Timer, due_at: Instant) -> RunTimer:
@@ -120,6 +123,10 @@ class ScheduleClaim:
     backlog_at: Instant | None = None
     caught_up: tuple[Fire, ...] = ()
     backlog: Backlog | None = None
+    reserved_at: Instant | None = None
+    """The place that is reserved for `following` …"""
+    deferred: Reason | None = None
+    """… and why it waits for it; `None` besides a place: the timer says so already."""
     slots: tuple[SlotLease, ...] = ()
     """The slots of its fires, then of those caught up; empty where the tenant has no limit of runs at once."""
 

@@ -3,14 +3,15 @@
 A pure function of values. The dispatcher reads, asks this, and writes what it says.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
+from cronfleet.domain.allotment import Draft, Part
 from cronfleet.domain.backlog import Backlog, Stretch, first_of
-from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, extended, missed_reason, taken, wanted
+from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, before, extended, missed_reason, taken, wanted
 from cronfleet.domain.claim import (
     MAX_FIRES_PER_CLAIM,
     Claim,
@@ -22,7 +23,7 @@ from cronfleet.domain.claim import (
     SkippedRange,
     Unreadable,
 )
-from cronfleet.domain.fairness import rounds
+from cronfleet.domain.fairness import quantum_of, rounds
 from cronfleet.domain.holding import shadow_claim
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.jitter import due_at as jittered
@@ -37,21 +38,21 @@ from cronfleet.domain.zone_stamp import ZoneStamp, stamp
 LOOK_AHEAD: Final = 10 * SECOND
 """Fires due this soon are claimed now and delayed by the queue to their second: two ticks' worth."""
 
-MAX_TENANT_FIRES_PER_TICK: Final = 2_500
-"""What one shard can claim in a slot (500 firings a second): no tenant takes more of a tick than that."""
-
 MAX_CAUGHT_UP_PER_TICK: Final = 250
 """Fires of missed time that a shard catches up in a tick, a tenth of what it can claim: the rest is for live work."""
 
-CATCH_UP_SHARE: Final = 20
-"""A tenant catches up at most one in this many of the fires that it may have in a tick."""
+CATCH_UP_SHARE: Final = 125
+"""Of those a tenant has half at most."""
+
+MAX_OUTSTANDING: Final = 1_000
+"""Fires of one schedule that wait for their places in its tenant's line, at most: past that the oldest are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deferral:
-    """`timer` waits until `due_at`, before its next nominal: the fire is later, and not lost."""
+    """`item` waits until `due_at`: its fire is later, and not lost. The place is its tenant's, and paid for."""
 
-    timer: Timer
+    item: Timer | RunTimer
     due_at: Instant
     reason: Reason
 
@@ -73,34 +74,28 @@ class Park:
 
 @dataclass(slots=True)
 class Tally:
-    """What the claims of one tick have taken so far, by tenant; regular fires and what is caught up, apart."""
+    """What one tick has taken so far: of missed time, and of what each tenant may send without asking."""
 
-    tenant_limit: int = MAX_TENANT_FIRES_PER_TICK
+    unasked: Counter[str] = field(default_factory=Counter)
     fires: Counter[str] = field(default_factory=Counter)
     caught_up: Counter[str] = field(default_factory=Counter)
     all_caught_up: int = 0
     postponed: Counter[str] = field(default_factory=Counter)
     all_postponed: int = 0
 
-    @property
-    def share(self) -> int:
-        """How much a tenant may catch up in a tick: something always, however small its limit."""
-        return max(1, self.tenant_limit // CATCH_UP_SHARE)
-
     def room(self, tenant: str) -> int:
         """How much more `tenant` may catch up in this tick."""
-        left = min(MAX_CAUGHT_UP_PER_TICK - self.all_caught_up, self.share - self.caught_up[tenant])
+        left = min(MAX_CAUGHT_UP_PER_TICK - self.all_caught_up, CATCH_UP_SHARE - self.caught_up[tenant])
         return max(0, min(left, MAX_CAUGHT_UP_PER_CLAIM))
 
     def add(self, claim: ScheduleClaim) -> None:
-        """Count what `claim` takes."""
-        self.fires[claim.tenant] += len(claim.fires)
+        """Count what `claim` catches up."""
         self.caught_up[claim.tenant] += len(claim.caught_up)
         self.all_caught_up += len(claim.caught_up)
 
     def next_turn(self, tenant: str, now: Instant) -> Instant:
         """A slot for one that found no room in this tick: so many to each slot, in their order."""
-        ahead = max(self.postponed[tenant] // self.share, self.all_postponed // MAX_CAUGHT_UP_PER_TICK)
+        ahead = max(self.postponed[tenant] // CATCH_UP_SHARE, self.all_postponed // MAX_CAUGHT_UP_PER_TICK)
         self.postponed[tenant] += 1
         self.all_postponed += 1
         return slot_of(now) + SLOT * (1 + ahead)
@@ -108,26 +103,30 @@ class Tally:
 
 @dataclass(slots=True)
 class Plan:
-    """What to do about a page of due items."""
+    """What to do about what was read ahead.
 
+    `drafts` asks for claims; once it is known what may go (`allotment`), `settle` makes them `claims`, in the rounds of
+    the tenants, and what has to wait is `waiting`.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    deferrals: list[Deferral] = field(default_factory=list)
+    waiting: list[Draft] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
     outdated: list[Timer] = field(default_factory=list)
     """What waits for a time that newer zone data has elsewhere: to be looked at again before it is claimed."""
 
 
-def plan(items: Sequence[DueItem], now: Instant, tally: Tally | None = None) -> Plan:
-    """What to do about `items` at `now`. `tally` holds what this tick has taken already, and is added to."""
-    counts = Tally() if tally is None else tally
+def drafted(items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
+    """What `items` ask for at `now`. `tally` holds what this tick has caught up already, and is added to."""
     made = Plan()
-    ready: list[tuple[str, Timer | RunTimer]] = []
+    ready: defaultdict[str, list[Timer | RunTimer]] = defaultdict(list)
     for item in items:
         if isinstance(item, Unreadable):
             made.parks.append(Park(item, Reason(Code.UNREADABLE, item.why)))
         elif isinstance(item, RunTimer):
-            ready.append((item.key.tenant, item))
+            ready[item.key.tenant].append(item)
         elif item.status is Status.PAUSED:
             _plan_resume(item, now, made)
         elif item.is_shadow:
@@ -136,10 +135,42 @@ def plan(items: Sequence[DueItem], now: Instant, tally: Tally | None = None) -> 
             if _is_outdated(item):
                 made.outdated.append(item)
             else:
-                ready.append((item.tenant, item))
-    for item in rounds(ready):
-        _plan_ready(item, now, made, counts)
+                ready[item.tenant].append(item)
+    for item in rounds(ready, cost=lambda _: 1, quantum=lambda _: 1):
+        _draft(item, now, made, tally)
     return made
+
+
+def settle(made: Plan, parts: Iterable[Part], now: Instant, tally: Tally, tiers: Mapping[str, str]) -> None:
+    """Make claims of the `parts` of its drafts that go now, in rounds. `tiers` says through which queues they go."""
+    queues: defaultdict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.waits:
+            made.waiting.append(part.draft)
+        else:
+            queues[part.draft.tenant].append(part)
+    for part in rounds(queues, cost=lambda part: part.draft.cost, quantum=lambda tenant: quantum_of(tiers[tenant])):
+        made.claims.append(_sent_by(_settled(part, now, tally), tiers[part.draft.tenant]))
+
+
+def _sent_by(claim: Claim, tier: str) -> Claim:
+    """`claim`, through the queue of its tenant's tier of today."""
+    if isinstance(claim, RunClaim):
+        return claim if claim.timer.tier == tier else replace(claim, timer=replace(claim.timer, tier=tier))
+    return claim if claim.tier == tier else replace(claim, tier=tier)
+
+
+def _settled(part: Part, now: Instant, tally: Tally) -> Claim:
+    draft = part.draft
+    if isinstance(draft.claim, RunClaim) or isinstance(draft.item, RunTimer):
+        return draft.claim
+    claim = draft.claim
+    if part.is_cut or part.caught_up < draft.caught_up:
+        claim = claim_schedule(draft.item, now, room=part.caught_up, most=part.fires)
+    if part.is_cut and part.place is not None and part.why is not None and claim.following is not None:
+        following = replace(claim.following, due_at=part.place)
+        claim = replace(claim, following=following, reserved_at=part.place, deferred=part.why)
+    return _given_turn(claim, now, tally)
 
 
 def _is_outdated(timer: Timer) -> bool:
@@ -169,45 +200,31 @@ def uncomputable(error: Exception) -> Reason:
     return Reason(Code.UNREADABLE, f"its next fire cannot be computed: {error}")
 
 
-def _plan_ready(item: Timer | RunTimer, now: Instant, made: Plan, tally: Tally) -> None:
+def _draft(item: Timer | RunTimer, now: Instant, made: Plan, tally: Tally) -> None:
     if isinstance(item, RunTimer):
-        tally.fires[item.key.tenant] += 1
-        made.claims.append(RunClaim(item))
+        made.drafts.append(Draft(item, RunClaim(item)))
         return
     try:
         claim = claim_schedule(item, now, room=tally.room(item.tenant))
-        claim = _given_turn(claim, now, tally)
     except UNCOMPUTABLE as error:
         # A trigger that no longer computes must not stop the shard: it alone is parked.
         made.parks.append(Park(item, uncomputable(error)))
         return
-    deferral = _deferral(claim, item, now, tally)
-    if deferral is not None:
-        made.deferrals.append(deferral)
-    elif claim.fires or claim.caught_up or claim.skipped or claim.backlog != item.backlog:
+    if claim.fires or claim.caught_up or claim.skipped or claim.backlog != item.backlog or _has_turn(claim, now):
         tally.add(claim)
-        made.claims.append(claim)
+        made.drafts.append(Draft(item, claim))
+
+
+def _has_turn(claim: ScheduleClaim, now: Instant) -> bool:
+    """Whether a turn has come that found no room: it is put off."""
+    return claim.backlog is not None and not claim.caught_up and claim.backlog.turn_at <= now
 
 
 def _given_turn(claim: ScheduleClaim, now: Instant, tally: Tally) -> ScheduleClaim:
     """`claim`, a turn that found no room in this tick put off to one that has it: it need not be read until then."""
-    backlog = claim.backlog
-    if backlog is None or claim.caught_up or backlog.turn_at > now:
+    if claim.backlog is None or not _has_turn(claim, now):
         return claim
-    return replace(claim, backlog=backlog.postponed(tally.next_turn(claim.tenant, now)))
-
-
-def _deferral(claim: ScheduleClaim, timer: Timer, now: Instant, tally: Tally) -> Deferral | None:
-    limit = tally.tenant_limit
-    if tally.fires[timer.tenant] < limit or not claim.fires or claim.nominal_at is None:
-        return None
-    until = slot_of(now) + SLOT + LOOK_AHEAD
-    # A fire may move only while it stays before the next nominal; else it is claimed all the same.
-    following = timer.trigger.next_after(claim.nominal_at)
-    if following is not None and until >= following:
-        return None
-    text = f"the tenant has had {limit} fires in this tick; waits until {to_text(until)}"
-    return Deferral(timer, until, Reason(Code.TENANT_RATE, text, {"until": until}))
+    return replace(claim, backlog=claim.backlog.postponed(tally.next_turn(claim.tenant, now)))
 
 
 def first_fire(timer: Timer, after: Instant) -> Fire | None:
@@ -222,9 +239,26 @@ def regular_fire(timer: Timer) -> Fire | None:
     """The fire that `timer` waits for besides its backlog; `None`: it waits for none."""
     if timer.nominal_at is None or timer.due_at is None:
         return None
+    if timer.reserved_at is not None:
+        return _deferred(timer, Fire(timer.nominal_at, _own_due_at(timer, timer.nominal_at)))
     # With a backlog `due_at` is that of whatever comes first, but never earlier than a deferral said.
     due_at = timer.due_at if timer.backlog is None else max(timer.due_at, _due_at(timer, timer.nominal_at))
     return Fire(timer.nominal_at, due_at)
+
+
+def _own_due_at(timer: Timer, nominal: Instant) -> Instant:
+    try:
+        return _due_at(timer, nominal)
+    except UNCOMPUTABLE:
+        return nominal  # Its claim finds out as well, and has it parked; until then this time counts as it stands.
+
+
+def _deferred(timer: Timer, fire: Fire) -> Fire:
+    """`fire`, no sooner than the place for which `timer` waits: what came due before waits behind it."""
+    place = timer.reserved_at
+    if place is None or fire.due_at >= place:
+        return fire
+    return Fire(fire.nominal_at, place, Late(Cause.RATE, fire.nominal_at, fire.nominal_at, fire.due_at))
 
 
 def _fire(timer: Timer, nominal: Instant | None) -> Fire | None:
@@ -239,18 +273,24 @@ def _due_at(timer: Timer, nominal: Instant) -> Instant:
 
 
 def claim_schedule(
-    timer: Timer, now: Instant, look_ahead: int = LOOK_AHEAD, room: int = MAX_CAUGHT_UP_PER_CLAIM
+    timer: Timer,
+    now: Instant,
+    look_ahead: int = LOOK_AHEAD,
+    room: int = MAX_CAUGHT_UP_PER_CLAIM,
+    most: int = MAX_FIRES_PER_CLAIM,
 ) -> ScheduleClaim:
     """The claim of everything `timer` has due up to the look-ahead: what fires, what is skipped, what follows.
 
-    Of missed time it catches up what has its turn by `now`, at most `room` fires.
+    At most `most` fires; of missed time it catches up what has its turn by `now`, at most `room` fires.
     """
     if timer.due_at is None:
         raise ValueError(f"the timer of {timer.key} waits for nothing")
     first, backlog, skipped = regular_fire(timer), timer.backlog, list[SkippedRange]()
     if first is not None and first.due_at <= timer.misfire.missed_through(now):
         first, backlog, skipped = _after_missed(timer, first, now)
-    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), MAX_FIRES_PER_CLAIM))
+    elif first is not None and timer.reserved_at is not None:
+        first, skipped = _outstanding(timer, first, now)
+    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))
     following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first
     caught_up: tuple[Fire, ...] = ()
     if backlog is not None and max(backlog.turn_at, timer.due_at) <= now and room > 0:
@@ -274,6 +314,7 @@ def claim_schedule(
         backlog_at=first_of(timer.backlog),
         caught_up=caught_up,
         backlog=backlog,
+        reserved_at=timer.reserved_at if following is not None and following.nominal_at == timer.nominal_at else None,
     )
 
 
@@ -289,6 +330,21 @@ def _due_fires(timer: Timer, first: Fire | None, until: Instant) -> Iterator[Fir
     while fire is not None and fire.due_at <= until:
         yield fire
         fire = _fire(timer, timer.trigger.next_after(fire.nominal_at))
+        fire = fire and _deferred(timer, fire)
+
+
+def _outstanding(timer: Timer, first: Fire, now: Instant) -> tuple[Fire, list[SkippedRange]]:
+    """The first of the newest `MAX_OUTSTANDING` fires that wait for places, and what is too many before it."""
+    if now - first.nominal_at < MAX_OUTSTANDING * SECOND:
+        return first, []
+    newest = latest_fires(timer.trigger, first.nominal_at - 1, timer.capped(now), MAX_OUTSTANDING)
+    if len(newest) < MAX_OUTSTANDING or newest[0] <= first.nominal_at:
+        return first, []
+    last_at = before(timer.trigger, first.nominal_at, newest[0])
+    text = f"{MAX_OUTSTANDING} later fires of the schedule waited for the tenant's rate, and more may not wait"
+    reason = Reason(Code.QUOTA, text, {"outstanding": MAX_OUTSTANDING})
+    kept = _deferred(timer, Fire(newest[0], _due_at(timer, newest[0])))
+    return kept, [SkippedRange(first.nominal_at, last_at, reason)]
 
 
 def _after_missed(timer: Timer, first: Fire, now: Instant) -> tuple[Fire | None, Backlog | None, list[SkippedRange]]:

@@ -1,21 +1,38 @@
-"""Fairness inside a shard: tenants take turns, and one that has had its share is deferred, never dropped."""
+"""Fairness inside a shard: tenants take turns by deficit round robin, so that nobody waits behind another's backlog."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 Item = TypeVar("Item")
 
+QUANTA: Final[Mapping[str, int]] = {"standard": 1, "priority": 5}
+"""Fires that a tenant of each tier may send in a round."""
 
-def rounds(tenants_and_items: Iterable[tuple[str, Item]]) -> list[Item]:
-    """The items in rounds: every tenant's first, every tenant's second, …; each tenant's own order is kept."""
-    queues: dict[str, deque[Item]] = defaultdict(deque)
-    for tenant, item in tenants_and_items:
-        queues[tenant].append(item)
+
+def quantum_of(tier: str) -> int:
+    """A tier's quantum; at least one, or its tenants would never have their turn."""
+    return QUANTA.get(tier, 1)
+
+
+def rounds(
+    queues: Mapping[str, Iterable[Item]], cost: Callable[[Item], int], quantum: Callable[[str], int]
+) -> list[Item]:
+    """The items of all tenants in rounds; each tenant's own order is kept.
+
+    In a round each tenant gets its quantum, and sends what that pays for; what is left it keeps for the next, unless it
+    has nothing more to send. Tenants come in the order in which they are named.
+    """
+    waiting = {tenant: deque(items) for tenant, items in queues.items()}
+    credit = dict.fromkeys(waiting, 0)
     ordered: list[Item] = []
-    while queues:
-        for tenant in list(queues):
-            ordered.append(queues[tenant].popleft())
-            if not queues[tenant]:
-                del queues[tenant]
+    while waiting:
+        for tenant in list(waiting):
+            queue = waiting[tenant]
+            credit[tenant] += quantum(tenant)
+            while queue and cost(queue[0]) <= credit[tenant]:
+                credit[tenant] -= cost(queue[0])
+                ordered.append(queue.popleft())
+            if not queue:
+                del waiting[tenant]
     return ordered

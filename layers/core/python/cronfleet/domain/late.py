@@ -17,12 +17,15 @@ class Cause(StrEnum):
     """The schedule was paused, held or parked."""
     ZONE_DATA = "zone_data"
     """New zone data moved the fire to a time that was past."""
+    RATE = "rate"
+    """The tenant had more due than its rate; a fire is deferred one by one, and `noticed_at` is when it was due."""
 
 
 _WORDS: Final = {
     Cause.OUTAGE: "the scheduler fired nothing then",
     Cause.PAUSE: "the schedule was not on then",
     Cause.ZONE_DATA: "new zone data moved it there",
+    Cause.RATE: "the tenant had more due than its rate",
 }
 
 
@@ -41,6 +44,9 @@ class Late:
     @property
     def reason(self) -> Reason:
         """The same as a typed reason."""
+        if self.cause is Cause.RATE:
+            text = f"deferred: the tenant had more due than its rate when it was due, at {to_text(self.noticed_at)}"
+            return Reason(Code.TENANT_RATE, text, self.detail)
         text = f"caught up: missed from {to_text(self.from_at)} to {to_text(self.until_at)}; {_WORDS[self.cause]}"
         return Reason(Code.CAUGHT_UP, f"{text} (noticed at {to_text(self.noticed_at)})", self.detail)
 

@@ -193,6 +193,7 @@ class Timer:
     `rev` rises with every write but a claim. `nominal_at` is the calendar's next time, `due_at` when it is
     to be claimed (after jitter or deferral, or because the `backlog` has its turn; while paused, when to resume; while
     held, when to note it in shadow). Both are `None` when nothing waits; with a backlog alone, `nominal_at` is.
+    `reserved_at` is the place in the tenant's line that the fire of `nominal_at` waits for; `deferred` says why.
     `caught_up_from` is the first nominal before this epoch that is caught up in it.
     `zone_data` says with which zone data `nominal_at` was worked out; `None` where no zone plays a part.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
@@ -221,6 +222,7 @@ class Timer:
     hold: Hold | None = None
     parked: Reason | None = None
     deferred: Reason | None = None
+    reserved_at: Instant | None = None
     backlog: Backlog | None = None
     caught_up_from: Instant | None = None
     after_pause: Misfire = NONE_AFTER_PAUSE

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from cronfleet.domain import naming, zones
 from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
 from cronfleet.domain.change import ended_row, new_epoch, onwards, waiting_for, written
-from cronfleet.domain.claim import Fire, ScheduleClaim
+from cronfleet.domain.claim import Fire, ScheduleClaim, soonest
 from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, floor_second, to_text
@@ -56,12 +56,13 @@ def moved(timer: Timer, *, version: int, last: ScheduleClaim | None, now: Instan
     at = _earliest(at, _put_off(timer, after.trigger, now))
     if at is not None and owed and at <= owed[-1].last_at:
         at = after.trigger.next_after(owed[-1].last_at)
-    is_late = at is not None and at <= now and _is_in_time(timer, now)
+    is_late = at is not None and at <= now and timer.reserved_at is None and _is_in_time(timer, now)
     after = new_epoch(after, now)
     if at is not None and is_late:
         owed.append(Stretch(at, at, Late(Cause.ZONE_DATA, at, at, now), after.misfire.per_minute))
     after = _owing(after, owed, floor_second(now) if timer.backlog is None else timer.backlog.turn_at)
     after = waiting_for(after, None if at is None else first_fire(after, at if is_late else at - 1))
+    after = _still_in_line(timer, after, now)
     reason = _reason(timer, after)
     rows = (*_rows(timer, now, reason), *_backlog_rows(timer, owed, now, reason))
     return Moved(written(after, change_id, now), rows, reason)
@@ -141,6 +142,16 @@ def _owing(after: Timer, owed: list[Stretch], turn_at: Instant) -> Timer:
     if not owed:
         return after
     return replace(after, backlog=Backlog(tuple(owed), turn_at), caught_up_from=min(one.first_at for one in owed))
+
+
+def _still_in_line(timer: Timer, after: Timer, now: Instant) -> Timer:
+    """`after`, waiting for the place for which `timer` waits, where what it waits for was due: it is not late."""
+    place, nominal_at = timer.reserved_at, after.nominal_at
+    if place is None or nominal_at is None or nominal_at > now:
+        return after
+    due_at = soonest(Fire(nominal_at, place), after.backlog)
+    first_at = min(nominal_at, nominal_at if after.caught_up_from is None else after.caught_up_from)
+    return replace(after, due_at=due_at, reserved_at=place, deferred=timer.deferred, caught_up_from=first_at)
 
 
 def _carried_over(timer: Timer, trigger: Trigger, now: Instant) -> list[Stretch]:

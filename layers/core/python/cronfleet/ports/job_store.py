@@ -387,8 +387,11 @@ class ShardStore(TimedStore, Protocol):
         """Claim each on its own condition; outcomes in the order of `claims`. Never raises for a single claim."""
         ...
 
-    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
-        """Move `due_at` on the condition of a non-claim write (`rev`, `nominal_at`); raises `rev`."""
+    def defer(self, item: Timer | RunTimer, due_at: Instant, reason: Reason) -> bool:
+        """Move `due_at` to a place that is reserved for the fire, and raise the `rev` of a schedule's timer.
+
+        On the condition of a non-claim write (`rev`, `nominal_at`), or for a run's timer that it waits as it was read.
+        """
         ...
 
     def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:

@@ -6,11 +6,12 @@ the same batch id, and knows for each whether it was won.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.allotment import Draft, by_tenant
 from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.change import parked, resumed
 from cronfleet.domain.claim import (
@@ -25,22 +26,25 @@ from cronfleet.domain.claim import (
 )
 from cronfleet.domain.dispatch_plan import (
     LOOK_AHEAD,
-    MAX_TENANT_FIRES_PER_TICK,
-    Deferral,
     Park,
     Plan,
     Resume,
     Tally,
-    plan,
+    drafted,
+    settle,
     uncomputable,
 )
 from cronfleet.domain.errors import Contended
+from cronfleet.domain.fairness import rounds
 from cronfleet.domain.holding import skipped_row
-from cronfleet.domain.instant import Instant
-from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, ShardLease, lease_until
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.late import Cause
+from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, SLOT, ShardLease, lease_until, slot_of
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.shard import DEFAULT_SHARDS
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
@@ -55,15 +59,21 @@ from cronfleet.ports.job_store import (
 )
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import MAX_ASKS, ask
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.retimed import write
 from cronfleet.services.reviving import revivals
+from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.zone_step import ZoneStep
 
 MAX_SENDS: Final = 5
 """How often messages that the run queue did not take are sent again within a tick."""
+
+
+DEFERRALS_AT_ONCE: Final = 100
+"""Places that are drawn together for what has to wait; so much of it at least is moved in each tick."""
 
 
 class Served(StrEnum):
@@ -107,12 +117,25 @@ class _Closed:
     losers: frozenset[int] = frozenset()
 
 
+@dataclass(slots=True)
+class _Serving:
+    """A tick that is being served: what it reads, what it has taken, and what has to wait until all else is done."""
+
+    now: Instant
+    defers_until: Instant
+    look_ahead: LookAhead
+    tally: Tally
+    allotments: Allotments
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    waiting: list[Draft] = field(default_factory=list)
+
+
 class LeaseLost(Exception):
     """Another dispatcher has the shard: this one stops where it is."""
 
 
 class Dispatcher:
-    """Serves ticks. Holds nothing between them."""
+    """Serves ticks. Holds nothing between them but what it has read of tenants, for a while."""
 
     def __init__(
         self,
@@ -122,14 +145,16 @@ class Dispatcher:
         clock: Clock,
         ids: Ids,
         telemetry: Telemetry,
-        tenant_limit: int = MAX_TENANT_FIRES_PER_TICK,
+        shards: int = DEFAULT_SHARDS,
     ) -> None:
+        """`shards` is how many there are: each lets its share of a tenant's rate through."""
         self._store = store
         self._run_queue = run_queue
         self._clock = clock
         self._ids = ids
         self._telemetry = telemetry
-        self._tenant_limit = tenant_limit
+        self._shards = shards
+        self._rules = TenantRules(store)
         self._zone_step = ZoneStep(store)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
@@ -179,27 +204,52 @@ class Dispatcher:
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
-        look_ahead = LookAhead(self._store, lease.shard, now + LOOK_AHEAD)
-        tally, deferrals = Tally(self._tenant_limit), list[Deferral]()
-        while not look_ahead.is_over:
-            made = self._decide(look_ahead.read(), now, tally)
+        serving = self._serving(lease, now, deadline_at)
+        while not serving.look_ahead.is_over:
+            made = self._decide(serving, serving.look_ahead.read())
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
             self._retime_all(made.outdated, now, report)
             for start in range(0, len(made.claims), MAX_BATCH_ENTRIES):
-                closed = self._dispatch(lease, closed, made.claims[start : start + MAX_BATCH_ENTRIES], report)
-                if self._clock.now() >= deadline_at:
+                if start and self._clock.now() >= deadline_at:
                     break
-            deferrals += made.deferrals
+                closed = self._dispatch(lease, closed, made.claims[start : start + MAX_BATCH_ENTRIES], report)
+            serving.waiting += made.waiting
             if self._clock.now() >= deadline_at:
                 break
-        self._defer_all(deferrals, report)
+        self._defer_all(serving, report)
         if lease.open_batch is not None or report.batches:
             ask(lambda: self._store.release(lease, closed.losers))
 
-    def _decide(self, items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
+    def _serving(self, lease: ShardLease, now: Instant, deadline_at: Instant) -> "_Serving":
+        tally = Tally()
+        return _Serving(
+            now,
+            # What waits can be written down by the next tick as well; it comes when this slot is over.
+            min(deadline_at, lease.slot_at + SLOT - SECOND),
+            LookAhead(self._store, lease.shard, now + LOOK_AHEAD),
+            tally,
+            Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
+        )
+
+    def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
-        return plan(items, now, tally)
+        made = drafted(items, serving.now, serving.tally)
+        tenants = self._tenants(made.drafts, serving.now)
+        serving.tenants |= tenants
+        parts = serving.allotments.parts(made.drafts, tenants)
+        tiers = {tenant_id: tenant.tier for tenant_id, tenant in tenants.items()}
+        settle(made, parts, serving.now, serving.tally, tiers)
+        return made
+
+    def _tenants(self, drafts: Sequence[Draft], now: Instant) -> dict[str, Tenant]:
+        """The tenants of `drafts`; one without a record has the tier that its timers were made with."""
+        firsts = {draft.tenant: draft for draft in reversed(drafts)}
+        known = self._rules.of(firsts, now)
+        return {
+            tenant_id: tenant if tenant.rev else replace(tenant, tier=firsts[tenant_id].item.tier)
+            for tenant_id, tenant in known.items()
+        }
 
     def _dispatch(self, lease: ShardLease, before: "_Closed", claims: Sequence[Claim], report: TickReport) -> "_Closed":
         """Write a batch, announce it (which closes the one before), and only then carry it out."""
@@ -235,7 +285,8 @@ class Dispatcher:
         report.claims_won += len(outcomes) - len(losers)
         report.claims_lost += len(losers)
         report.fires += len(messages)
-        report.caught_up += sum(message.late is not None for message in messages)
+        lates = (message.late for message in messages if message.late is not None)
+        report.caught_up += sum(late.cause is not Cause.RATE for late in lates)
         return _Closed(batch.batch_id, losers)
 
     def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
@@ -280,10 +331,18 @@ class Dispatcher:
                 event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
                 self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
 
-    def _defer_all(self, deferrals: Sequence[Deferral], report: TickReport) -> None:
-        for deferral in deferrals:
-            if ask(partial(self._store.defer, deferral.timer, deferral.due_at, deferral.reason)):
-                report.deferrals += 1
+    def _defer_all(self, serving: "_Serving", report: TickReport) -> None:
+        """Move what waits to places of its own, tenant by tenant in turn, as long as there is time.
+
+        Places are drawn for a few at a time: what is drawn and not written is lost to the tenant.
+        """
+        ordered = rounds(by_tenant(serving.waiting), cost=lambda _: 1, quantum=lambda _: 1)
+        for start in range(0, len(ordered), DEFERRALS_AT_ONCE):
+            if start and self._clock.now() >= serving.defers_until:
+                return
+            for tenant_id, drafts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
+                for deferral in serving.allotments.deferrals(drafts, serving.tenants[tenant_id]):
+                    report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))
 
     def _retime_all(self, outdated: Sequence[Timer], now: Instant, report: TickReport) -> None:
         for timer in outdated:

@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json
+from cronfleet.adapters.dynamodb.items.reasons import reason_json
 from cronfleet.adapters.dynamodb.items.timers import expiry_of_retired
 from cronfleet.adapters.dynamodb.records import JsonAttribute
 from cronfleet.adapters.dynamodb.transactions import place_condition
@@ -56,7 +57,7 @@ def _claimed_by(item: Item | None) -> str | None:
 def _claim_schedule(database: Database, batch: str, claim: ScheduleClaim) -> None:
     as_read, values = place_condition(claim.rev, claim.nominal_at, claim.backlog_at)
     condition = f"{as_read} AND #due_at = :due_at"
-    named: dict[str, Item | None] = {"claim_batch": text(batch), "deferred": None}
+    named: dict[str, Item | None] = {"claim_batch": text(batch), **_waiting(claim)}
     if claim.following is not None:
         named["nominal_at"] = number(claim.following.nominal_at)
     elif claim.nominal_at is not None:
@@ -75,11 +76,22 @@ def _claim_schedule(database: Database, batch: str, claim: ScheduleClaim) -> Non
     if claim.zone_data is not None:
         named["tz"] = text(str(claim.zone_data))
     sets = {name: value for name, value in named.items() if value is not None}
-    change = f"SET {', '.join(f'#{name} = :next_{name}' for name in sets)} "
-    change += f"REMOVE {', '.join(f'#{name}' for name in named if name not in sets)}"
+    removed = ", ".join(f"#{name}" for name in named if name not in sets)
+    change = f"SET {', '.join(f'#{name} = :next_{name}' for name in sets)}"
+    change += f" REMOVE {removed}" if removed else ""
     values = {**values, ":due_at": number(claim.due_at), **{f":next_{name}": value for name, value in sets.items()}}
     place = keys.schedule(claim.tenant, claim.schedule_id), keys.TIMER
     database.update(schema.SCHEDULES, *place, _expression(condition, change), values)
+
+
+def _waiting(claim: ScheduleClaim) -> dict[str, Item | None]:
+    """What the timer says of the place it waits for; a place without a reason is the one that it waits for already."""
+    if claim.reserved_at is None:
+        return {"deferred": None, "reserved_at": None}
+    if claim.deferred is None:
+        return {}
+    reason = text(_JSON.serialize(reason_json(claim.deferred)))
+    return {"deferred": reason, "reserved_at": number(claim.reserved_at)}
 
 
 def _claim_run(database: Database, batch: str, claim: RunClaim) -> None:

@@ -81,6 +81,7 @@ class TimerRecord(Model):
     hold = JsonAttribute(null=True)
     parked = JsonAttribute(null=True)
     deferred = JsonAttribute(null=True)
+    reserved_at = WholeAttribute(null=True)
     backlog = JsonAttribute(null=True)
     backlog_at = WholeAttribute(null=True)
     kept = WholeAttribute(null=True)
@@ -107,6 +108,8 @@ class RunTimerRecord(Model):
     due_at = WholeAttribute()
     version = WholeAttribute()
     timeout_seconds = WholeAttribute()
+    reserved_at = WholeAttribute(null=True)
+    deferred = JsonAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
     expires_at = WholeAttribute(null=True)
 

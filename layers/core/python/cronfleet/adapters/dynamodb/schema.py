@@ -64,6 +64,7 @@ DUE_PROJECTION: Final = (
     "backlog_at",
     "tz",
     "hold",
+    "reserved_at",
 )
 
 # Sparse: only an item that waits to fire carries `due_shard`.

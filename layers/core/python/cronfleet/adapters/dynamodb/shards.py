@@ -13,7 +13,7 @@ from cronfleet.adapters.dynamodb.items.timers import due_item_of
 from cronfleet.adapters.dynamodb.records import JsonAttribute
 from cronfleet.adapters.dynamodb.transactions import timer_condition
 from cronfleet.domain.books import Books
-from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, Unreadable
+from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
@@ -39,7 +39,11 @@ _ANNOUNCE: Final = Expression(
 )
 _RELEASE: Final = Expression(_MINE, "SET #until = :never REMOVE #open_batch, #last_losers")
 _RELEASE_WITH_LOSERS: Final = Expression(_MINE, "SET #until = :never, #last_losers = :losers REMOVE #open_batch")
-_DEFER: Final = "SET #due_at = :due_at, #deferred = :reason, #rev = :next_rev"
+_DEFER: Final = "SET #due_at = :due_at, #reserved_at = :due_at, #deferred = :reason, #rev = :next_rev"
+_DEFER_RUN: Final = Expression(
+    "#due_at = :was_due_at AND attribute_not_exists(#claim_batch)",
+    "SET #due_at = :due_at, #reserved_at = :due_at, #deferred = :reason",
+)
 _DROP: Final = Expression(
     # Not simply equal: what cannot be read may be due at a fraction of a millisecond.
     "#due_at >= :due_at AND #due_at < :later AND attribute_exists(#due_shard)",
@@ -130,19 +134,24 @@ class DynamoShards:
         """One claim on its own condition."""
         return claim_one(self._database, batch_id, claim)
 
-    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
-        condition, values = timer_condition(timer)
-        change = {
-            ":due_at": number(due_at),
-            ":reason": text(_JSON.serialize(reason_json(reason))),
-            ":next_rev": number(timer.rev + 1),
-        }
-        key = (keys.schedule(timer.tenant, timer.schedule_id), keys.TIMER)
+    def defer(self, item: Timer | RunTimer, due_at: Instant, reason: Reason) -> bool:
+        change = {":due_at": number(due_at), ":reason": text(_JSON.serialize(reason_json(reason)))}
         try:
-            self._database.update(schema.SCHEDULES, *key, Expression(condition, _DEFER), {**values, **change})
+            if isinstance(item, RunTimer):
+                values = {**change, ":was_due_at": number(item.due_at)}
+                place = (keys.schedule(item.key.tenant, item.key.schedule_id), keys.run_timer(item.key, item.attempt))
+                self._database.update(schema.SCHEDULES, *place, _DEFER_RUN, values)
+            else:
+                self._defer_timer(item, change)
         except ConditionFailed as failed:
-            return failed.item is not None and _is_deferred(failed.item, timer, due_at)
+            return failed.item is not None and _is_deferred(failed.item, item, due_at)
         return True
+
+    def _defer_timer(self, timer: Timer, change: Item) -> None:
+        condition, values = timer_condition(timer)
+        place = (keys.schedule(timer.tenant, timer.schedule_id), keys.TIMER)
+        values = {**values, **change, ":next_rev": number(timer.rev + 1)}
+        self._database.update(schema.SCHEDULES, *place, Expression(condition, _DEFER), values)
 
     def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
         values = {
@@ -202,7 +211,9 @@ def _due_start(shard: int, cursor: str) -> Item:
     }
 
 
-def _is_deferred(item: Item, timer: Timer, due_at: Instant) -> bool:
-    """Whether the stored item is what this very deferral makes of `timer`: then its first reply was lost."""
-    stored = tuple(item.get(name, {}).get("N") for name in ("rev", "nominal_at", "due_at"))
-    return stored == (str(timer.rev + 1), str(timer.nominal_at), str(due_at))
+def _is_deferred(stored: Item, item: Timer | RunTimer, due_at: Instant) -> bool:
+    """Whether what is stored is what this very deferral makes of `item`: then its first reply was lost."""
+    if isinstance(item, RunTimer):
+        return "claim_batch" not in stored and stored.get("due_at", {}).get("N") == str(due_at)
+    found = tuple(stored.get(name, {}).get("N") for name in ("rev", "nominal_at", "due_at"))
+    return found == (str(item.rev + 1), str(item.nominal_at), str(due_at))

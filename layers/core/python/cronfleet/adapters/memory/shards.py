@@ -114,13 +114,22 @@ class MemoryShards:
         put_run_timer(self.state, replace(timer, claim_batch=batch))
         return ClaimOutcome.WON
 
-    def defer(self, timer: Timer, due_at: Instant, reason: Reason) -> bool:
-        stored = self.state.timers.get((timer.tenant, timer.schedule_id))
+    def defer(self, item: Timer | RunTimer, due_at: Instant, reason: Reason) -> bool:
+        if isinstance(item, RunTimer):
+            return self._defer_run(item, due_at, reason)
+        stored = self.state.timers.get((item.tenant, item.schedule_id))
         if stored is None:
             return False
-        if not same_fire(stored, timer):
-            return same_fire(stored, replace(timer, rev=timer.rev + 1)) and stored.due_at == due_at
-        put_timer(self.state, replace(stored, due_at=due_at, deferred=reason, rev=stored.rev + 1))
+        if not same_fire(stored, item):
+            return same_fire(stored, replace(item, rev=item.rev + 1)) and stored.due_at == due_at
+        put_timer(self.state, replace(stored, due_at=due_at, reserved_at=due_at, deferred=reason, rev=stored.rev + 1))
+        return True
+
+    def _defer_run(self, timer: RunTimer, due_at: Instant, reason: Reason) -> bool:
+        stored = self.state.run_timers.get(run_timer_key(timer.key, timer.attempt))
+        if stored is None or stored.claim_batch is not None or stored.due_at != timer.due_at:
+            return stored is not None and stored.claim_batch is None and stored.due_at == due_at
+        put_run_timer(self.state, replace(stored, due_at=due_at, reserved_at=due_at, deferred=reason))
         return True
 
     def drop_unreadable(self, item: Unreadable, reason: Reason) -> bool:
@@ -161,6 +170,7 @@ def _advanced(timer: Timer, claim: ScheduleClaim, batch: str) -> Timer:
         due_at=due_at,
         backlog=claim.backlog,
         claim_batch=batch,
-        deferred=None,
+        deferred=None if claim.reserved_at is None else claim.deferred or timer.deferred,
+        reserved_at=claim.reserved_at,
         zone_data=None if due_at is None else claim.zone_data or timer.zone_data,
     )

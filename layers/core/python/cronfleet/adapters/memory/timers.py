@@ -39,7 +39,7 @@ def put_run_timer(state: State, timer: RunTimer) -> None:
     key = run_timer_key(timer.key, timer.attempt)
     state.run_timers[key] = timer
     if timer.claim_batch is None:
-        state.due_index.put(key, timer.shard, timer.due_at, timer)
+        state.due_index.put(key, timer.shard, timer.due_at, replace(timer, deferred=None))
     else:
         state.due_index.remove(key)
 

@@ -22,6 +22,7 @@ from cronfleet.domain.claim import (
     TimerKind,
 )
 from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.slot import SlotLease
@@ -125,11 +126,12 @@ def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
         claim.timeout_seconds,
         base,
         None if claim.nominal_at is None else claim.nominal_at - base,
-        [[fire.nominal_at - base, fire.due_at - base] for fire in claim.fires],
+        [_fire_json(fire, base) for fire in claim.fires],
         claim.following and _following_json(claim.following, claim.zone_data, base),
     ]
+    reserved = _reserved_json(claim, base)
     if not claim.skipped and not claim.caught_up and claim.backlog_at is None and claim.backlog is None:
-        return stored
+        return [*stored, None, reserved] if reserved else stored
     lates = list(dict.fromkeys(fire.late for fire in claim.caught_up))
     missed = [
         [[one.first_at - base, one.last_at - base, reason_json(one.reason)] for one in claim.skipped],
@@ -138,13 +140,27 @@ def _schedule_claim_json(claim: ScheduleClaim) -> list[Any]:
         None if claim.backlog_at is None else claim.backlog_at - base,
         None if claim.backlog is None else [claim.backlog.next_at - base, backlog_json(claim.backlog)],
     ]
-    return [*stored, missed]
+    return [*stored, missed, reserved] if reserved else [*stored, missed]
+
+
+def _reserved_json(claim: ScheduleClaim, base: Instant) -> list[Any] | None:
+    if claim.reserved_at is None:
+        return None
+    place = claim.reserved_at - base
+    return [place] if claim.deferred is None else [place, reason_json(claim.deferred)]
+
+
+def _fire_json(fire: Fire, base: Instant) -> list[int]:
+    """Of a deferred fire also when it had been due."""
+    stored = [fire.nominal_at - base, fire.due_at - base]
+    return stored if fire.late is None else [*stored, fire.late.noticed_at - base]
 
 
 def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
     fields = _of_today(fields)
-    tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, nominal, fires, following, *missed = fields
-    skipped, lates, caught_up, backlog_at, backlog = missed[0] if missed else ([], [], [], None, None)
+    tenant, schedule_id, tier, rev, epoch, version, timeout_seconds, base, nominal, fires, following, *rest = fields
+    skipped, lates, caught_up, backlog_at, backlog = (rest[0] if rest else None) or ([], [], [], None, None)
+    reserved_at, deferred = (*(rest[1] if len(rest) > 1 else [None]), None)[:2]
     return ScheduleClaim(
         tenant,
         schedule_id,
@@ -162,6 +178,8 @@ def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
         None if backlog_at is None else base + backlog_at,
         tuple(_caught_up_of(one, lates, base) for one in caught_up),
         None if backlog is None else backlog_of(backlog[1], base + backlog[0]),
+        None if reserved_at is None else base + reserved_at,
+        reason_of(deferred),
     )
 
 
@@ -173,7 +191,7 @@ def _of_today(fields: list[Any]) -> list[Any]:
     """
     *head, base, distance, fires, following = fields[:_CLAIM_FIELDS]
     missed = fields[_CLAIM_FIELDS:]
-    is_old = len(missed[0]) == len(_OLD_SKIPPED) if missed else bool(distance) and distance > 0
+    is_old = len(missed[0] or ()) == len(_OLD_SKIPPED) if missed else bool(distance) and distance > 0
     if not is_old:
         return fields
     moved = [[one - distance for one in fire] for fire in fires]
@@ -189,8 +207,8 @@ def _following_json(fire: Fire, zone_data: ZoneStamp | None, base: Instant) -> l
 
 
 def _fire_of(stored: list[int], base: Instant) -> Fire:
-    nominal, due = stored
-    return Fire(base + nominal, base + due)
+    nominal, due, *was_due = (base + distance for distance in stored)
+    return Fire(nominal, due, Late(Cause.RATE, nominal, nominal, was_due[0]) if was_due else None)
 
 
 def _caught_up_of(stored: list[int], lates: list[list[Any]], base: Instant) -> Fire:
@@ -208,7 +226,7 @@ def _skipped_of(stored: list[Any], base: Instant) -> SkippedRange:
 
 def _run_claim_json(timer: RunTimer) -> list[Any]:
     key = timer.key
-    return [
+    stored: list[Any] = [
         _RUN,
         [key.tenant, key.schedule_id, key.epoch, key.nominal_at, key.cause],
         timer.kind.value,
@@ -218,12 +236,13 @@ def _run_claim_json(timer: RunTimer) -> list[Any]:
         timer.version,
         timer.timeout_seconds,
     ]
+    return stored if timer.reserved_at is None else [*stored, timer.reserved_at]
 
 
 def _run_claim_of(fields: list[Any], shard: int) -> RunClaim:
-    key, kind, attempt, due_at, tier, version, timeout_seconds = fields
+    key, kind, attempt, due_at, tier, version, timeout_seconds, *reserved_at = fields
     timer = RunTimer(RunKey(*key), TimerKind(kind), attempt, due_at, tier, shard, version, timeout_seconds)
-    return RunClaim(timer)
+    return RunClaim(replace(timer, reserved_at=reserved_at[0]) if reserved_at else timer)
 
 
 def books_item(books: Books) -> Item:

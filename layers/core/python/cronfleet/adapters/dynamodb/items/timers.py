@@ -60,6 +60,7 @@ def timer_item(timer: Timer) -> Item:
         hold=_hold_json(timer.hold),
         parked=reason_json(timer.parked),
         deferred=reason_json(timer.deferred),
+        reserved_at=timer.reserved_at,
         backlog=backlog_json(timer.backlog),
         backlog_at=first_of(timer.backlog),
         kept=timer.caught_up_from,
@@ -109,6 +110,7 @@ def _timer(record: TimerRecord) -> Timer:
         hold=_hold_of(record.hold),
         parked=reason_of(record.parked),
         deferred=reason_of(record.deferred),
+        reserved_at=record.reserved_at,
         backlog=backlog_of(record.backlog, record.backlog_at),
         caught_up_from=record.kept,
         zone_data=None if record.tz is None else ZoneStamp.parse(record.tz),
@@ -191,6 +193,8 @@ def run_timer_item(timer: RunTimer) -> Item:
         due_at=timer.due_at,
         version=timer.version,
         timeout_seconds=timer.timeout_seconds,
+        reserved_at=timer.reserved_at,
+        deferred=reason_json(timer.deferred),
         claim_batch=timer.claim_batch,
         expires_at=expiry_of_retired(timer.due_at) if retired else None,
     )
@@ -217,6 +221,8 @@ def run_timer_of(item: Item) -> RunTimer:
             version=record.version,
             timeout_seconds=record.timeout_seconds,
             claim_batch=record.claim_batch,
+            reserved_at=record.reserved_at,
+            deferred=reason_of(record.deferred),
         )
     except _UNREADABLE as error:
         raise damaged(item, error) from error

@@ -1,0 +1,108 @@
+"""Allotments: what each tenant may send in a tick, asked of its line where a shard's own share is not enough."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from cronfleet.domain.allotment import Draft, Part, Pool, asked, by_tenant, divided, over_rate
+from cronfleet.domain.dispatch_plan import Deferral, Tally
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.quota import quotas_of
+from cronfleet.domain.rate import Pace, Rate, line_of_tenant
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.job_store import JobStore, NoAnswer
+from cronfleet.services.asking import ask
+
+MAX_DRAWS: Final = 3
+"""How often a line is asked for what it has left: others draw from it meanwhile."""
+
+
+def rate_of(tenant: Tenant) -> Rate:
+    """The rate of a tenant's fires."""
+    quotas = quotas_of(tenant)
+    return Rate(quotas.fires_per_second, quotas.burst)
+
+
+@dataclass(slots=True)
+class Allotments:
+    """Of one tick, at `now`. A tick that comes after its slot has no shares of its own: late ones come in heaps."""
+
+    store: JobStore
+    shards: int
+    now: Instant
+    tally: Tally
+    has_shares: bool
+
+    def parts(self, drafts: Sequence[Draft], tenants: Mapping[str, Tenant]) -> Iterator[Part]:
+        """What of `drafts` goes now, and what waits. What is not named is left as it is for the next tick."""
+        for tenant_id, own in by_tenant(drafts).items():
+            rate = rate_of(tenants[tenant_id])
+            pool, is_silent = self._pool(tenant_id, own, rate)
+            parts = list(divided(own, pool, self.now))
+            self.tally.fires[tenant_id] += sum(part.fires + part.caught_up for part in parts)
+            yield from (part for part in parts if not part.is_cut)
+            if not is_silent:
+                yield from (part for part in parts if part.waits)
+                yield from self._cut(tenant_id, rate, [part for part in parts if part.is_cut and not part.waits])
+
+    def _cut(self, tenant_id: str, rate: Rate, parts: Sequence[Part]) -> Iterator[Part]:
+        """Those of which something stays behind, each with a place for it."""
+        places = self._places(tenant_id, rate, len(parts))
+        for part, place in zip(parts, places, strict=False):
+            yield replace(part, place=place, why=over_rate(rate, place))
+
+    def _pool(self, tenant_id: str, drafts: Sequence[Draft], rate: Rate) -> tuple[Pool, bool]:
+        """What the tenant may send now; and whether its line gave no answer: then nobody knows what has to wait."""
+        pool = Pool(most=max(0, Pool().most - self.tally.fires[tenant_id]))
+        pace = rate.pace(self.shards)
+        try:
+            for moment, count in asked(drafts, self.now).items():
+                free = self._unasked(tenant_id, rate, count)
+                pool.places[moment] = free + self._draw(tenant_id, pace, count - free, moment)
+            caught_up = sum(draft.caught_up for draft in drafts)
+            free = self._unasked(tenant_id, rate, caught_up)
+            # Missed time gets what is left by now: it never moves the line ahead of what is due on time.
+            pool.caught_up = free + self._draw(tenant_id, pace, caught_up - free, self.now)
+        except NoAnswer:
+            return pool, True
+        return pool, False
+
+    def _unasked(self, tenant_id: str, rate: Rate, count: int) -> int:
+        """How many of `count` fires the shard lets through by itself."""
+        if not self.has_shares:
+            return 0
+        free = max(0, min(count, rate.share(self.shards) - self.tally.unasked[tenant_id]))
+        self.tally.unasked[tenant_id] += free
+        return free
+
+    def _draw(self, tenant_id: str, pace: Pace, count: int, moment: Instant) -> int:
+        """How many places, `count` at most, the tenant's line gives that are free by `moment`."""
+        floor, ceiling = pace.floor(moment), pace.ceiling(moment)
+        for _ in range(MAX_DRAWS):
+            if count <= 0:
+                return 0
+            draw = partial(self.store.draw, line_of_tenant(tenant_id), pace.span(count), floor=floor, ceiling=ceiling)
+            drawn = ask(draw)
+            if drawn.is_granted:
+                return count
+            count = min(count, pace.room(drawn.start, moment))
+        return 0
+
+    def deferrals(self, drafts: Sequence[Draft], tenant: Tenant) -> list[Deferral]:
+        """Places for `drafts` of one tenant, which have to wait; none when its line gives no answer."""
+        rate = rate_of(tenant)
+        places = self._places(tenant.tenant_id, rate, len(drafts))
+        made = zip(drafts, places, strict=False)
+        return [Deferral(draft.item, place, over_rate(rate, place)) for draft, place in made]
+
+    def _places(self, tenant_id: str, rate: Rate, count: int) -> list[Instant]:
+        if not count:
+            return []
+        pace = rate.pace(self.shards)
+        draw = partial(self.store.draw, line_of_tenant(tenant_id), pace.span(count), floor=pace.floor(self.now))
+        try:
+            drawn = ask(draw)
+        except NoAnswer:
+            return []
+        return pace.places(drawn.start, count, self.now)
