@@ -15,6 +15,7 @@ from cronfleet.domain.errors import ClockSkewed
 from . import permissions, problems
 from .reading import check_unread
 from .routes import (
+    audit,
     bulk,
     calendars,
     health,
@@ -62,6 +63,7 @@ for module in (
     tenants,
     tenant_life,
     keys,
+    audit,
     health,
     pages,
 ):

@@ -49,6 +49,7 @@ TAGS: Final = {
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
     "tenants": "Who the installation serves, what each may use, and what it does.",
+    "audit": "Who changed what, when and why; and whether anybody has changed that since.",
     "tenant_life": "A tenant as a whole: exported, suspended, deleted.",
     "zone_data": "Which release of the zone data is at work, and what follows from a new one.",
     "keys": "API keys of a tenant: make, list, replace, revoke.",

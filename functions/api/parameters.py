@@ -16,6 +16,7 @@ from cronfleet.domain.warning import WarningCode
 
 from .schemas import CALENDAR_NAME, ID, TEXT
 
+SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
 MAX_PAGE: Final = 100
@@ -113,6 +114,19 @@ ComparedStateQuery = Annotated[
 ]
 EntriesLimit = Annotated[
     int, BeforeValidator(_whole_number), Query(ge=0, le=MAX_ENTRIES, description="At most this many entries.")
+]
+ScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Only changes of this schedule and its runs.")]
+SubjectQuery = Annotated[
+    str | None,
+    Query(
+        pattern=SUBJECT,
+        description="Only changes of this: `schedule:<id>`, `calendar:<name>`, `key:<id>`, `tenant`, …",
+    ),
+]
+ActorQuery = Annotated[str, Query(max_length=256, pattern=TEXT, description="Only changes by this actor.")]
+ActionQuery = Annotated[str, Query(pattern="^[a-z_]{0,64}$", description="Only changes of this kind, such as `pause`.")]
+AuditLimit = Annotated[
+    int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_ENTRIES, description="Entries of a page, at most.")
 ]
 IdempotencyKey = Annotated[
     str | None,

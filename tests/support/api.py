@@ -16,6 +16,7 @@ from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler, permissions
 from functions.api.routes import (
+    audit,
     bulk,
     calendars,
     health,
@@ -152,6 +153,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         imports._transfer,
         tenants._service,
         tenant_life._transfer,
+        audit._service,
         bulk._service,
         runs._service,
         ledger._service,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
     from cronfleet.services.api_keys import ApiKeys
+    from cronfleet.services.audit_log import AuditLog
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dispatcher import Dispatcher
@@ -233,6 +234,13 @@ def heartbeats(settings: Settings) -> "Heartbeats":
     from cronfleet.services.heartbeats import Heartbeats
 
     return Heartbeats(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
+
+
+def audit_log(settings: Settings) -> "AuditLog":
+    """Who changed what, and whether anybody has changed that since."""
+    from cronfleet.services.audit_log import AuditLog
+
+    return AuditLog(store=_store(settings), clock=SystemClock())
 
 
 def shadows(settings: Settings) -> "Shadows":
