@@ -232,7 +232,7 @@ def test_keys_that_a_batch_read_left_out_are_asked_for_again(monkeypatch: pytest
     store, client = store_that_hears(*[silent] * 20)
     with pytest.raises(NoAnswer):
         store.get_runs([run().key])
-    assert len(client.requests) == database.MAX_BATCH_GET_ROUNDS
+    assert len(client.requests) == database.MAX_BATCH_ROUNDS
 
 
 def receipts_that_hear(*answers: Any) -> tuple[DynamoReceipts, Answers]:

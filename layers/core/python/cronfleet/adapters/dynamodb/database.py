@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 MAX_BATCH_GET: Final = 100
 """Keys per BatchGetItem."""
-MAX_BATCH_GET_ROUNDS: Final = 6
+MAX_BATCH_WRITE: Final = 25
+"""Items per BatchWriteItem."""
+MAX_BATCH_ROUNDS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.05
 
 _SHORT_PAUSE_SECONDS: Final = 0.005
@@ -152,6 +154,36 @@ class Database:
         answer = ask(self._client.scan, TableName=self.name(table), IndexName=index.name, Limit=limit, **request)
         return answer["Items"], answer.get("LastEvaluatedKey")
 
+    def walk(self, table: Table, *, limit: int, start: Item | None) -> tuple[Sequence[Item], Item | None]:
+        """One page of a whole table as it is now, and the key to go on from while there may be more."""
+        request: dict[str, Any] = {} if start is None else {"ExclusiveStartKey": start}
+        answer = ask(self._client.scan, TableName=self.name(table), Limit=limit, ConsistentRead=True, **request)
+        return answer["Items"], answer.get("LastEvaluatedKey")
+
+    def delete(self, table: Table, partition: str, sort: str, expression: Expression, values: Item) -> None:
+        """Delete one item; raises `ConditionFailed`."""
+        place = {"pk": text(partition), "sk": text(sort)}
+        ask(self._client.delete_item, TableName=self.name(table), Key=place, **expression.request(values))
+
+    def delete_all(self, places: Sequence[tuple[Table, str, str]]) -> None:
+        """Delete items by table, partition and sort key, whatever they hold; absent ones are no error."""
+        for start in range(0, len(places), MAX_BATCH_WRITE):
+            wanted: dict[str, list[Any]] = {}
+            for table, partition, sort in places[start : start + MAX_BATCH_WRITE]:
+                place = {"pk": text(partition), "sk": text(sort)}
+                wanted.setdefault(self.name(table), []).append({"DeleteRequest": {"Key": place}})
+            self._delete_all(wanted)
+
+    def _delete_all(self, wanted: Mapping[str, Sequence[Any]]) -> None:
+        for turn in range(MAX_BATCH_ROUNDS):
+            if turn:
+                time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
+            answer: Mapping[str, Any] = ask(self._client.batch_write_item, RequestItems=wanted)
+            wanted = answer.get("UnprocessedItems", {})
+            if not wanted:
+                return
+        raise NoAnswer(f"items of {', '.join(wanted)} were not deleted in {MAX_BATCH_ROUNDS} rounds")
+
     def batch_get(self, table: Table, keys: Sequence[tuple[str, str]], *, consistent: bool = False) -> Iterator[Item]:
         """Items by partition and sort key, by default eventually consistent, in no order; absent ones are left out."""
         wanted = [{"pk": text(partition), "sk": text(sort)} for partition, sort in dict.fromkeys(keys)]
@@ -159,7 +191,7 @@ class Database:
             yield from self._batch_get(self.name(table), wanted[start : start + MAX_BATCH_GET], consistent)
 
     def _batch_get(self, name: str, keys: Sequence[Item], consistent: bool) -> Iterator[Item]:
-        for turn in range(MAX_BATCH_GET_ROUNDS):
+        for turn in range(MAX_BATCH_ROUNDS):
             if turn:
                 time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
             wanted: Any = {name: {"Keys": keys, "ConsistentRead": consistent}}
@@ -168,7 +200,7 @@ class Database:
             keys = answer.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
             if not keys:
                 return
-        raise NoAnswer(f"{len(keys)} keys of {name} were not read in {MAX_BATCH_GET_ROUNDS} rounds")
+        raise NoAnswer(f"{len(keys)} keys of {name} were not read in {MAX_BATCH_ROUNDS} rounds")
 
     def pause(self, turn: int) -> None:
         """Let others go first, the longer the more often one was in their way."""
