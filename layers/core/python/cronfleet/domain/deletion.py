@@ -129,9 +129,7 @@ class Deletion:
     def announcing(self, page: Iterable[Owned]) -> "Deletion":
         """The job about to remove `page`, the one before being counted."""
         pending = tuple(page)
-        return replace(
-            self.counted(), pending=pending, digest=_rolled(self.digest, pending), rev=self.rev + 1
-        )
+        return replace(self.counted(), pending=pending, digest=_rolled(self.digest, pending), rev=self.rev + 1)
 
     def on_to(self, cursor: str) -> "Deletion":
         """The job, going on from `cursor`: nothing is left before it. Not a write of its own."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from cronfleet.domain.deletion import Deletion, Owned, Stage
 from cronfleet.domain.run import Run
@@ -10,25 +10,19 @@ from cronfleet.domain.run import Run
 
 @dataclass(frozen=True, slots=True)
 class InsertDeletion:
-    """Put an open deletion where its tenant has none."""
+    """Put a deletion where its tenant has none; or its end, where that is not yet.
+
+    An ended one is taken out of the open ones by `close_deletion`, afterwards.
+    """
 
     job: Deletion
-
-
-@dataclass(frozen=True, slots=True)
-class EndDeletion:
-    """Put the end of a deletion where none is; the open one is taken out by `close_deletion` afterwards."""
-
-    job: Deletion
-
-
-DeletionWrite: TypeAlias = InsertDeletion | EndDeletion
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Things to be removed. Once they are, the same is asked again, until none is found; then it goes on at `cursor`,
-    or without one the stage is done.
+    """Things to be removed, and the `cursor` to ask with once they are (`None`: from the start).
+
+    Neither things nor a cursor: the stage is done.
     """
 
     items: Sequence[Owned]

@@ -24,6 +24,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
+from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
 from cronfleet.ports.rates import RateStore
@@ -215,6 +216,7 @@ Put: TypeAlias = (
     | PutFreezeList
     | PutApiKey
     | ListApiKey
+    | InsertDeletion
 )
 """The writes that leave an item."""
 
@@ -468,6 +470,7 @@ class JobStore(
     SlotStore,
     ApiKeyStore,
     AuditStore,
+    DeletionStore,
     Protocol,
 ):
     """All of it."""

@@ -8,6 +8,7 @@ from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
+    InsertDeletion,
     InsertPing,
     InsertRun,
     PutApiKey,
@@ -40,7 +41,7 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return type(stored) is type(thing) and stored.change_id == thing.change_id
         case PutFreezeDirectory(thing) | PutFreezeList(thing):
             return stored is not None and stored.change_id == thing.change_id
-        case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing):
+        case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing) | InsertDeletion(thing):
             return bool(stored == thing)
         case ReplaceRun(run):
             return isinstance(stored, Run) and _holds_end_of(stored, run)

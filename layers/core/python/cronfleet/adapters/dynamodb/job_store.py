@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
 from cronfleet.adapters.dynamodb.audit import DynamoAudit
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
 from cronfleet.adapters.dynamodb.rates import DynamoRates
@@ -49,6 +50,7 @@ class DynamoJobStore(
     DynamoSlots,
     DynamoApiKeys,
     DynamoAudit,
+    DynamoDeletions,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

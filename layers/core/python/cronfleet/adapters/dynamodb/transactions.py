@@ -8,12 +8,14 @@ from typing import Any, Final, assert_never
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
+from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
 from cronfleet.adapters.dynamodb.items.api_keys import api_key_of, parts_of_key
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
+from cronfleet.adapters.dynamodb.items.deletions import deletion_of
 from cronfleet.adapters.dynamodb.items.heartbeats import heartbeat_item, heartbeat_of, ping_item, ping_of
 from cronfleet.adapters.dynamodb.items.retimings import (
     release_item,
@@ -38,6 +40,7 @@ from cronfleet.ports.job_store import (
     InsertAudit,
     InsertCalendar,
     InsertDefinition,
+    InsertDeletion,
     InsertIdempotency,
     InsertPing,
     InsertRetiming,
@@ -200,6 +203,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return parts_of_freezes(write)
         case PutApiKey() | ListApiKey():
             return schema.TENANTS, *parts_of_key(write)
+        case InsertDeletion():
+            return parts_of_deletion(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -284,14 +289,25 @@ def _read(write: Fixed, item: Item) -> Any:
             return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
         case PutHeartbeat() | InsertPing():
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
+        case PutTenant() | PutFreezeDirectory() | PutFreezeList() | PutApiKey() | ListApiKey() | InsertDeletion():
+            return _read_of_tenants(write, item)
+        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
+            return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
+    assert_never(write)
+
+
+def _read_of_tenants(
+    write: PutTenant | PutFreezeDirectory | PutFreezeList | PutApiKey | ListApiKey | InsertDeletion, item: Item
+) -> Any:
+    match write:
         case PutTenant():
             return tenant_of(item)
         case PutFreezeDirectory() | PutFreezeList():
             return stored_freezes(write, item)
         case PutApiKey() | ListApiKey():
             return api_key_of(item) if isinstance(write, PutApiKey) else None
-        case PutCalendarHead() | CheckCalendar() | InsertCalendar():
-            return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
+        case InsertDeletion():
+            return deletion_of(item)
     assert_never(write)
 
 

@@ -3,6 +3,7 @@
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
 from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.calendars import MemoryCalendars
+from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
@@ -37,6 +38,7 @@ class MemoryJobStore(
     MemorySlots,
     MemoryApiKeys,
     MemoryAudit,
+    MemoryDeletions,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

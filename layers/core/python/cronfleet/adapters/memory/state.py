@@ -10,6 +10,7 @@ from cronfleet.domain.audit_chain import Chain, Head, Seal
 from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
+from cronfleet.domain.deletion import Deletion
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
@@ -79,4 +80,6 @@ class State:
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     """By tenant and number."""
+    open_deletions: dict[str, Deletion] = field(default_factory=dict)
+    ended_deletions: dict[str, Deletion] = field(default_factory=dict)
     skew_ms: int | None = 0

@@ -3,16 +3,20 @@
 from typing import Any, TypeAlias, assert_never
 
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
+from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
 from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
+from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.schedule_counts import CountSchedules
 from cronfleet.ports.tenants import PutTenant
 
-TenantWrite: TypeAlias = PutTenant | CountSchedules | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList
+TenantWrite: TypeAlias = (
+    PutTenant | CountSchedules | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList | InsertDeletion
+)
 
 
 def stored_of_tenant(state: State, write: TenantWrite) -> Any:
@@ -26,6 +30,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             return stored_freezes(state, write)
+        case InsertDeletion():
+            return stored_deletion(state, write)
     assert_never(write)
 
 
@@ -35,6 +41,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
         case PutTenant(before=before):
             return same_rev(stored, before)
         case CountSchedules():
+            return stored is None
+        case InsertDeletion():
             return stored is None
         case PutApiKey() | ListApiKey():
             return may_put_key(write, stored)
@@ -54,5 +62,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             put_freezes(state, write)
+        case InsertDeletion():
+            put_deletion(state, write)
         case _:
             assert_never(write)

@@ -24,6 +24,7 @@ from cronfleet.ports.job_store import (
     InsertAudit,
     InsertCalendar,
     InsertDefinition,
+    InsertDeletion,
     InsertIdempotency,
     InsertPing,
     InsertRetiming,
@@ -89,7 +90,15 @@ def _stored(state: State, write: Write) -> Any:
             return _stored_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             return stored_heartbeat(state, write)
-        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case (
+            PutTenant()
+            | CountSchedules()
+            | PutApiKey()
+            | ListApiKey()
+            | PutFreezeDirectory()
+            | PutFreezeList()
+            | InsertDeletion()
+        ):
             return stored_of_tenant(state, write)
     assert_never(write)
 
@@ -141,7 +150,15 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return bool(stored == before)
         case PutZoneRelease(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
-        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case (
+            PutTenant()
+            | CountSchedules()
+            | PutApiKey()
+            | ListApiKey()
+            | PutFreezeDirectory()
+            | PutFreezeList()
+            | InsertDeletion()
+        ):
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
             return isinstance(stored, CalendarHead) and stored.version == version and not stored.is_deleted
@@ -162,7 +179,15 @@ def _apply(state: State, write: Write) -> None:
             _apply_calendar(state, write)
         case PutHeartbeat() | InsertPing():
             put_heartbeat(state, write)
-        case PutTenant() | CountSchedules() | PutApiKey() | ListApiKey() | PutFreezeDirectory() | PutFreezeList():
+        case (
+            PutTenant()
+            | CountSchedules()
+            | PutApiKey()
+            | ListApiKey()
+            | PutFreezeDirectory()
+            | PutFreezeList()
+            | InsertDeletion()
+        ):
             put_of_tenant(state, write)
         case _:
             assert_never(write)
