@@ -83,7 +83,7 @@ def effect_of(before: Timer | None, after: Timer, now: Instant) -> Effect:
     unchanged = len(old.keys() & new.keys()) - len(moved)
     lost = {at: old[at] for at in old.keys() - new.keys()}
     gained = {at: new[at] for at in new.keys() - old.keys()}
-    if before is not None:
+    if before is not None and lost and gained:
         moved += _paired(before.trigger, after.trigger, lost, gained)
     return Effect(
         now,
