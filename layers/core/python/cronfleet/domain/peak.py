@@ -11,7 +11,7 @@ from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 
 HOURS: Final = DAY // HOUR
-"""Of each hour of the next day one fire is looked at, the first: more would be the same seconds again, mostly."""
+"""Of each hour of the next day one fire is looked at, the first of it, where most others crowd as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ def peak_of(timer: Timer, others: Iterable[Timer], now: Instant) -> Peak | None:
 def _seconds(timer: Timer, now: Instant) -> list[Instant]:
     if timer.status is not Status.ACTIVE:
         return []
-    starts = (now + hour * HOUR for hour in range(HOURS))
+    first_hour = now - now % HOUR + HOUR
+    starts = (now, *(first_hour + hour * HOUR - 1 for hour in range(HOURS)))
     fires = (first_fire(timer, start) for start in starts)
     return sorted({fire.due_at for fire in fires if fire is not None and fire.nominal_at <= now + DAY})
 
