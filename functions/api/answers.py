@@ -467,6 +467,8 @@ class ProblemAnswer(Answered):
     quota: str = Field("", description="Of `quota-exceeded` alone: which quota.", examples=["schedules"])
     use: int = Field(0, description="Of `quota-exceeded` alone: what there is; of a size, what was asked for.")
     limit: int = Field(0, description="Of `quota-exceeded` alone: the most that there may be.")
+    expected: int = Field(0, description="Of `miscounted` alone: how many schedules the request expected.")
+    count: int = Field(0, description="Of `miscounted` alone: how many match now.")
 
 
 class GatewayAnswer(BaseModel):

@@ -200,6 +200,8 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
         responses["200"]["description"] = "Here it is." if method == "get" else "It is done."
     if "201" in responses:
         responses["201"]["description"] = "It is new."
+    if path == "/v1/schedules" and method == "post":
+        responses["200"] = {**responses["201"], "description": "It would be this: a dry run."}
     if method == "put":
         responses["201"] = {**responses["200"], "description": "It is new."}
     if method == "delete":
@@ -239,7 +241,7 @@ def _refusals(method: str, path: str, operation: dict[str, Any]) -> list[str]:
         found.append("412")
     if "idempotency-key" in headers:
         found.append("422")
-    if "idempotency-key" in headers or method in ("put", "patch"):
+    if "idempotency-key" in headers or method in ("put", "patch") or path.startswith("/v1/bulk/"):
         found.append("409")
     return sorted(found)
 

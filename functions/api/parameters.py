@@ -187,6 +187,10 @@ HeldQuery = Annotated[
 FlagQuery = Annotated[
     Literal["true", "false"], Query(description="Whether new schedules note what they would fire, from now on.")
 ]
+TryQuery = Annotated[
+    Literal["true", "false"],
+    Query(description="`true` changes nothing, and the answer has the change's `effect` beside what would be."),
+]
 DryRunQuery = Annotated[
     Literal["true", "false"], Query(description="`true` changes nothing and shows the same answer.")
 ]

@@ -53,7 +53,7 @@ def service(dry_run: str = "false") -> Schedules:
 @router.post("/v1/schedules", summary="Register a schedule", status_code=201)
 def create(
     body: Annotated[NewScheduleBody, Body()],
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
     """Without `id`, one is made up. Under an id that is taken, nothing is changed: 409. `dry_run=true` registers
@@ -94,7 +94,7 @@ def put(
     schedule_id: p.ScheduleId,
     body: Annotated[NewScheduleBody, Body()],
     reason: p.ReasonQuery = "",
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI; read together with its opposite
     if_none_match: p.IfNoneMatch = None,  # noqa: ARG001 - as above
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
@@ -123,7 +123,7 @@ def patch(
     schedule_id: p.ScheduleId,
     body: Annotated[dict[str, Any], Body()],
     reason: p.ReasonQuery = "",
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
     """A JSON merge patch (RFC 7396): what is left out stays, `null` takes a field back to its default. `dry_run=true`
@@ -158,7 +158,7 @@ def delete(
 def pause(
     schedule_id: p.ScheduleId,
     body: Annotated[PauseBody, Body()],
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
@@ -181,7 +181,7 @@ def pause(
 def resume(
     schedule_id: p.ScheduleId,
     body: Annotated[ResumeBody, Body()] = _PLAIN_RESUME,
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:

@@ -61,7 +61,7 @@ def diff(
 def rollback(
     schedule_id: p.ScheduleId,
     body: Annotated[RollbackBody, Body()],
-    dry_run: p.DryRunQuery = "false",
+    dry_run: p.TryQuery = "false",
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
     if_match: p.IfMatch = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[ScheduleAnswer | TriedScheduleAnswer]:
