@@ -42,6 +42,7 @@ def timers() -> list[Timer]:
     full = Misfire(MisfirePolicy.CATCH_UP, 25, 7, 3_600, 10)
     return [
         waiting("plain"),
+        waiting("counted", is_counted=True),
         waiting("nothing-left", None, status=Status.COMPLETED, claim_batch="3.17.2"),
         waiting("paused", NOON + DAY, status=Status.PAUSED, pause=paused, nominal_at=NOON + MINUTE),
         waiting("held", None, status=Status.HELD, hold=Hold("ops@acme", NOON), nominal_at=NOON),
@@ -138,6 +139,7 @@ def rows() -> list[Run]:
     missed = Reason(Code.MISSED, "nothing fired until 12:00", {"noticed_at": NOON})
     return [
         run(),
+        run(NOON + 2 * MINUTE, kept_days=400),
         run(NOON + MINUTE, rev=7, fence=3, attempts=(failed, lost, going)),
         run(NOON, manual, status=RunStatus.QUEUED, attempts=(), payload=None, has_payload=True, started_at=None),
         run(NOON + SECOND, manual, status=RunStatus.QUEUED, payload={"a": [1.5, "x"]}, has_payload=True),

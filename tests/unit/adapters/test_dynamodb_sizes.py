@@ -202,3 +202,8 @@ def test_the_largest_calendar_there_can_be_fits_an_item() -> None:
     largest = made.of(LONGEST_ID, "c" * 32, 999_999, author="k" * 64, reason="x" * 500)
     assert len(largest.dates) == MAX_ENTRIES
     assert size(calendar_item(largest)) < 400 * KIB
+
+
+def test_a_row_is_forgotten_when_its_tenant_s_retention_is_over() -> None:
+    ended = replace(run(), status=RunStatus.SUCCEEDED, lease_until=None, kept_days=400)
+    assert int(run_item(ended, NOON)["expires_at"]["N"]) == (NOON + 400 * DAY) // SECOND

@@ -18,11 +18,12 @@ from tests.support.settable_clock import NOON
 
 MESSAGE = message(NOON)
 SLOT = SlotLease(3, 17, NOON + SECOND)
+KEPT = replace(MESSAGE, kept_days=400)
 
 
 def test_a_run_message_is_read_back_as_it_was_written() -> None:
     manual = replace(MESSAGE, key=replace(MESSAGE.key, cause="manual-01kb", epoch=7), tier="priority", attempt=3)
-    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND), replace(MESSAGE, slot=SLOT)):
+    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND), replace(MESSAGE, slot=SLOT), KEPT):
         assert decode_run(encode_run(written)) == written
 
 

@@ -65,6 +65,7 @@ def _blank(message: RunMessage) -> Run:
         batch=message.batch,
         claimed_at=message.claimed_at,
         late=message.late,
+        kept_days=message.kept_days,
     )
 
 

@@ -49,7 +49,7 @@ def may_be_claimed(at: Instant, facts: Facts) -> bool:
     row, _ = _own(facts, named=True)
     if row is not None:
         return not row.is_terminal and row.status is not RunStatus.RUNNING
-    return _is_named(at, facts) and not _is_waited_for(at, facts.timer, facts.span) and _age(at, facts) <= _ROW_LIFE
+    return _is_named(at, facts) and not _is_waited_for(at, facts.timer, facts.span) and not _is_forgotten(at, facts)
 
 
 def _is_named(at: Instant, facts: Facts) -> bool:
@@ -215,8 +215,9 @@ def _with(explanation: Explanation, others: tuple[Run, ...]) -> Explanation:
 _ROW_LIFE: Final = ROW_LIFE_SECONDS * SECOND
 
 
-def _age(at: Instant, facts: Facts) -> int:
-    return facts.now - at
+def _is_forgotten(at: Instant, facts: Facts) -> bool:
+    """Whether a row of this time may be gone by now, or is not shown any more."""
+    return facts.now - at > min(_ROW_LIFE, facts.retention)
 
 
 def _is_waited_for(at: Instant, timer: Timer, span: Span | None) -> bool:
@@ -245,8 +246,9 @@ def _undecided(at: Instant, facts: Facts) -> Explanation:
 
 def _claimed(at: Instant, facts: Facts) -> Explanation:
     claimed = facts.claimed
-    if _age(at, facts) > _ROW_LIFE:
-        text = f"the ledger keeps rows for {ROW_LIFE_SECONDS * SECOND // DAY} days, and has none of this time any more"
+    if _is_forgotten(at, facts):
+        days = facts.retention // DAY
+        text = f"the ledger shows {days} day{'s' * (days > 1)} back, and has no row of this time any more"
         return Explanation(at, Code.FORGOTTEN, text, is_decided=True)
     if claimed is None and facts.zone_data is not None and _is_news(at, facts.zone_data, facts):
         return _named_since(at, facts.zone_data, facts)
@@ -267,7 +269,7 @@ def _is_news(at: Instant, known: ZoneRelease, facts: Facts) -> bool:
 
     By `FIRST_RESEND` the sweeper holds whatever was claimed and not started, so that it would be known.
     """
-    return at < known.since and _age(at, facts) > FIRST_RESEND
+    return at < known.since and facts.now - at > FIRST_RESEND
 
 
 def _named_since(at: Instant, known: ZoneRelease, facts: Facts) -> Explanation:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from cronfleet.domain.audit import AuditEntry
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import DAY, Instant
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run
@@ -77,6 +77,8 @@ class Facts:
     claimed: Claimed | None = None
     replaced: Replaced | None = None
     deletion: AuditEntry | None = None
+    retention: int = 30 * DAY
+    """How far back the tenant is shown what has happened."""
     zone_data: ZoneRelease | None = None
     """What a zoned trigger is read with today, and since when; asked for only where a fire has no trace."""
 

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import DAY
+from cronfleet.domain.run import ROW_LIFE_DAYS
 from cronfleet.domain.tenant import DEFAULT_TIER, Overrides, Tenant
 
 
@@ -73,6 +75,16 @@ def overridden(overrides: Overrides, patch: Mapping[str, int | None]) -> Overrid
             raise Invalid(name, f"must be from {least:,} to {most:,}, not {limit:,}")
         said[name] = limit
     return tuple(sorted(said.items()))
+
+
+def kept_days(tenant: Tenant) -> int:
+    """How long rows of the tenant's runs are kept: its retention, and what the scheduler itself needs."""
+    return max(quotas_of(tenant).retention_days, ROW_LIFE_DAYS)
+
+
+def retention_of(tenant: Tenant) -> int:
+    """How far back, in milliseconds, the tenant is shown what has happened."""
+    return quotas_of(tenant).retention_days * DAY
 
 
 def payload_bytes(payload: Any) -> int:

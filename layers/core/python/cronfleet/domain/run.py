@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import DAY, Instant, from_compact, to_compact
+from cronfleet.domain.instant import DAY, EARLIEST, Instant, from_compact, to_compact
 from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.slot import SlotLease
@@ -23,8 +23,9 @@ MANUAL_CAUSE: Final = "manual"
 MESSAGE_MAX_AGE: Final = 15 * DAY
 """Older messages are refused: queues keep theirs for 14 days, so an older claim is a stray copy."""
 
-ROW_LIFE_SECONDS: Final = 30 * 24 * 3600
-"""Rows live at least this long by TTL, longer than any message."""
+ROW_LIFE_DAYS: Final = 30
+ROW_LIFE_SECONDS: Final = ROW_LIFE_DAYS * 24 * 3600
+"""Rows live at least this long by TTL, longer than any message, however little of them a tenant is shown."""
 
 MAX_ERROR_CHARACTERS: Final = 400
 """Of an attempt's error, as it is kept: rows stay small."""
@@ -203,11 +204,18 @@ class Run:
     """When the sweeper sent the message that started it, the first one having been lost or late."""
     late: Late | None = None
     """Of a run that was caught up: why it is late."""
+    kept_days: int = ROW_LIFE_DAYS
+    """How long the row is kept after its latest write."""
 
     @property
     def last_nominal_at(self) -> Instant:
         """The last nominal that this row stands for; its only one, if it is no range."""
         return self.key.nominal_at if self.until_nominal_at is None else self.until_nominal_at
+
+    def is_over_since(self, instant: Instant) -> bool:
+        """Whether all that this row tells of lies before `instant`, and nothing is to come."""
+        latest_at = max(self.last_nominal_at, self.due_at, self.started_at or EARLIEST, self.finished_at or EARLIEST)
+        return self.is_terminal and latest_at < instant
 
     def stands_for(self, nominal_at: Instant) -> bool:
         """Whether this row is the entry of `nominal_at`, or a range around it."""
@@ -249,6 +257,8 @@ class RunMessage:
     resent_at: Instant | None = None
     """When the sweeper sent it again; `None` for the dispatcher's own."""
     late: Late | None = None
+    kept_days: int = ROW_LIFE_DAYS
+    """How long the run's row is kept."""
     slot: SlotLease | None = None
     """The slot it may run in; `None` where its tenant has no limit of runs at once."""
 

@@ -1,13 +1,14 @@
 """Changing: decide on what is there, write it in one transaction, and decide again when somebody was faster."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.errors import Contended, KeyReused, QuotaExceeded, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, EARLIEST, SECOND, Instant
+from cronfleet.domain.quota import kept_days
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
@@ -15,6 +16,7 @@ from cronfleet.ports.job_store import (
     IdempotencyRecord,
     InsertAudit,
     InsertIdempotency,
+    InsertRun,
     NoAnswer,
     Refused,
     ScheduleStore,
@@ -116,6 +118,13 @@ def audit(caller: Caller, change_id: str, now: Instant, action: str, subject: st
     return InsertAudit(entry)
 
 
+def _kept(write: Write, caller: Caller) -> Write:
+    """`write`; a row of a run with how long its tenant has it kept."""
+    if not isinstance(write, InsertRun):
+        return write
+    return InsertRun(replace(write.run, kept_days=kept_days(caller.tenant)))
+
+
 def too_many(full: Full) -> QuotaExceeded:
     """What a caller is told whose tenant has as many schedules as it may have."""
     hint = f"there are {full.use:,}. Delete what is no longer needed (what has completed counts as well)"
@@ -169,7 +178,7 @@ class Changing:
         """`None` once it is done; else what somebody else's faster write left there."""
         if not draft.writes:
             return None
-        writes = list(draft.writes)
+        writes = [_kept(write, caller) for write in draft.writes]
         if once is not None:
             writes.append(InsertIdempotency(self._record(caller, once, draft.answer)))
         try:

@@ -13,7 +13,7 @@ from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
-from cronfleet.domain.instant import EARLIEST, Instant
+from cronfleet.domain.instant import EARLIEST, LATEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Change, Definition, Timer
@@ -41,8 +41,9 @@ MAX_BATCHES: Final = 20
 class Dossier:
     """One schedule as it is at `now`: its timer, epochs, definitions, rows, and its place in the dispatch log."""
 
-    def __init__(self, store: JobStore, timer: Timer, now: Instant) -> None:
+    def __init__(self, store: JobStore, timer: Timer, now: Instant, retention: int = LATEST) -> None:
         self._store = store
+        self._retention = retention
         self.timer = timer
         self.now = now
         self._spans = known_spans(timer)
@@ -63,7 +64,7 @@ class Dossier:
     def _facts(self, at: Instant, rows: Sequence[Run]) -> Facts:
         span = self.span_at(at)
         named_by = self.named_by(span) if span is not None else None
-        facts = Facts(self.timer, self.now, span, named_by, rows)
+        facts = Facts(self.timer, self.now, span, named_by, rows, retention=self._retention)
         if span is None or rows:
             return facts
         if not span.is_alive:
@@ -152,8 +153,15 @@ class Dossier:
     def rows(self, span: Span | None, nominals: Sequence[Instant], first_at: Instant, last_at: Instant) -> list[Run]:
         """The scheduled rows and ranges that touch `first_at` to `last_at`, which lie in `span` and hold `nominals`.
 
-        Those of the epoch itself, of earlier ones that had claimed ahead, and of later ones that caught up.
+        Those of the epoch itself, of earlier ones that had claimed ahead, and of later ones that caught up. What ended
+        before the tenant's retention is not among them.
         """
+        rows = self._all_rows(span, nominals, first_at, last_at)
+        return [row for row in rows if not row.is_over_since(self.now - self._retention)]
+
+    def _all_rows(
+        self, span: Span | None, nominals: Sequence[Instant], first_at: Instant, last_at: Instant
+    ) -> list[Run]:
         if span is None:
             return self._scan(self._spans[-1].epoch - 1 if self._spans else self.timer.epoch, first_at, last_at, None)
         found = self._scan(span.epoch, first_at, last_at, span.epoch) if span.is_alive else []

@@ -14,6 +14,7 @@ from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.form import Form, explanation_form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, from_compact, to_compact
 from cronfleet.domain.lifeline import Span
+from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
@@ -83,7 +84,7 @@ class Ledger:
         now = self._clock.now()
         # A clock an hour ahead would call every fire of that hour lost.
         refuse_wrong_clock(self._store)
-        return Dossier(self._store, timer, now)
+        return Dossier(self._store, timer, now, retention_of(caller.tenant))
 
 
 @dataclass

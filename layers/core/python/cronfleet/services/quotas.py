@@ -73,6 +73,8 @@ class TenantQuotas:
             page = answer_of(partial(lists, cursor=count.cursor, limit=COUNTED_AT_ONCE))
             self._count_in([(tenant_id, one.schedule_id) for one in page.items])
             answer_of(partial(self._store.put_count_progress, tenant_id, page.cursor))
+            if page.cursor is None:
+                return
         raise Contended("this tenant's schedules are being counted for the first time; try again in a few seconds")
 
     def _count_in(self, keys: Sequence[tuple[str, str]]) -> None:

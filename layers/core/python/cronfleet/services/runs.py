@@ -11,6 +11,7 @@ from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
 from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.instant import Instant, floor_second
+from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import MANUAL_CAUSE, MESSAGE_MAX_AGE, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Change, Status, Timer, moved
@@ -67,7 +68,14 @@ class Runs:
         if answer_of(lambda: self._store.get_timer(tenant, schedule_id)) is None:
             raise NotFound("schedule", schedule_id)
         page = answer_of(lambda: self._store.list_runs(tenant, schedule_id, cursor=cursor, limit=limit))
-        return Page([run_form(run) for run in page.items], page.cursor)
+        shown = [run for run in page.items if not self._is_past(caller, run)]
+        # Newest first: where the page ends with what is past the retention, all that follows is.
+        is_over = bool(page.items) and self._is_past(caller, page.items[-1])
+        return Page([run_form(run) for run in shown], None if is_over else page.cursor)
+
+    def _is_past(self, caller: Caller, run: Run) -> bool:
+        """Whether the tenant's retention no longer reaches back to the run."""
+        return run.is_over_since(self._clock.now() - retention_of(caller.tenant))
 
     def run_now(
         self,
@@ -169,6 +177,8 @@ class Runs:
         if key.tenant != caller.tenant.tenant_id:
             raise NotFound("run", run_id)
         row = answer_of(lambda: self._store.get_run(key))
+        if row is not None and self._is_past(caller, row):
+            raise NotFound("run", run_id)
         if row is not None:
             return row, True
         claimed = self._claimed(key)

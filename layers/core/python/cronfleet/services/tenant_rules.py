@@ -2,9 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.quota import kept_days
+from cronfleet.domain.run import Run
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.tenants import TenantStore
@@ -33,6 +36,11 @@ class TenantRules:
         if old:
             self._read(old, now)
         return {one: self._recall(one) for one in wanted}
+
+    def kept(self, run: Run, now: Instant) -> Run:
+        """`run` with how long its row is to be kept."""
+        tenant_id = run.key.tenant
+        return replace(run, kept_days=kept_days(self.of([tenant_id], now)[tenant_id]))
 
     def _is_fresh(self, tenant_id: str, now: Instant) -> bool:
         known = self._known.get(tenant_id)

@@ -168,6 +168,7 @@ class RunRecord(Model):
     resent_at = WholeAttribute(null=True)
     late = JsonAttribute(null=True)
     payload = JsonAttribute(null=True)
+    kept_days = WholeAttribute(null=True)
     failed_tenant = UnicodeAttribute(null=True)
     expires_at = WholeAttribute()
 

@@ -11,7 +11,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import EARLIEST, LATEST, SECOND
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT
-from cronfleet.domain.run import RunKey, RunMessage
+from cronfleet.domain.run import ROW_LIFE_DAYS, RunKey, RunMessage
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import TIERS
@@ -32,6 +32,8 @@ def encode_run(message: RunMessage) -> str:
     }
     if message.resent_at is not None:
         fields["resent_at"] = message.resent_at
+    if message.kept_days != ROW_LIFE_DAYS:
+        fields["kept_days"] = message.kept_days
     late = message.late
     if late is not None:
         fields["late"] = {**late.detail}
@@ -57,6 +59,7 @@ def decode_run(text: str) -> RunMessage:
         version=_number(fields, "version", 0),
         timeout_seconds=_number(fields, "timeout_seconds", 1),
         resent_at=_number(fields, "resent_at", EARLIEST, LATEST) if "resent_at" in fields else None,
+        kept_days=_number(fields, "kept_days", 1) if "kept_days" in fields else ROW_LIFE_DAYS,
         late=_late(fields["late"]) if "late" in fields else None,
         slot=_slot(fields["slot"]) if "slot" in fields else None,
     )

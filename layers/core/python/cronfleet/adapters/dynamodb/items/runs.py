@@ -7,8 +7,8 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
-from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.run import ROW_LIFE_SECONDS, Attempt, Outcome, Run, RunStatus
+from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
 
 FAILED: Final = frozenset({RunStatus.DEAD, RunStatus.REFUSED})
 """Rows in these states stand in the index of what failed."""
@@ -39,6 +39,7 @@ def run_item(run: Run, now: Instant) -> Item:
         late=late_json(run.late),
         # In a list, so that an override with null is told from no override.
         payload=[run.payload] if run.has_payload else None,
+        kept_days=None if run.kept_days == ROW_LIFE_DAYS else run.kept_days,
         failed_tenant=run.key.tenant if run.status in FAILED else None,
         expires_at=_expiry(run, now),
     )
@@ -47,7 +48,7 @@ def run_item(run: Run, now: Instant) -> Item:
 
 def _expiry(run: Run, now: Instant) -> int:
     """Whole seconds. A row outlives whatever may still come for it: its message, its lease, its next attempt."""
-    return max(now, run.due_at, run.retry_at or 0, run.lease_until or 0) // SECOND + ROW_LIFE_SECONDS
+    return max(now, run.due_at, run.retry_at or 0, run.lease_until or 0) // SECOND + run.kept_days * DAY // SECOND
 
 
 def run_of(item: Item) -> Run:
@@ -83,6 +84,7 @@ def _run(record: RunRecord) -> Run:
         late=late_of(record.late),
         payload=None if payload is None else payload[0],
         has_payload=payload is not None,
+        kept_days=record.kept_days or ROW_LIFE_DAYS,
     )
 
 
