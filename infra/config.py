@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.domain.tenant import TIERS
 from cronfleet.settings import (
     ALGORITHMS,
     DEFAULT_ROLE_CLAIM,
@@ -31,6 +32,11 @@ LAMBDA_PYTHON: Final = "3.14"
 """The newest Python that Lambda runs; every locked package has a wheel for it (decision 0002)."""
 
 LOCAL_SHARDS: Final = 2
+DEFAULT_CONCURRENCY: Final = {"standard": 500, "priority": 300}
+"""Runs of each tier at once. A new account has 1,000 in all: the rest is for the functions that decide."""
+FEWEST_WORKERS: Final = 2
+MOST_WORKERS: Final = 1_000
+
 LOOPBACK: Final = "127.0.0.0/8,::1/128"
 MACHINES: Final[dict[str, Architecture]] = {
     "aarch64": "arm64",
@@ -50,6 +56,7 @@ class Config:
 
     `local` is the emulator on the developer's machine: host Python and processor, tables that may be deleted.
     `python` is a version such as `3.14`. `webhook_allowed_networks` are comma-separated CIDR ranges.
+    `worker_concurrency` is how many runs of each tier go on at once at most; a tier that is not named has no limit.
     `oidc` is what the authorizer reads of an identity provider from its environment; all of it is empty without one.
     """
 
@@ -59,6 +66,7 @@ class Config:
     python: str
     architecture: Architecture
     webhook_allowed_networks: str
+    worker_concurrency: Mapping[str, int]
     oidc: Mapping[str, str]
 
     @property
@@ -84,6 +92,7 @@ def from_context(value_of: Callable[[str], object]) -> Config:
         python=_python(value_of("python"), _host_python() if local else LAMBDA_PYTHON),
         architecture=_architecture(value_of("architecture"), local=local),
         webhook_allowed_networks=str(value_of("webhook_allowed_networks") or (LOOPBACK if local else "")),
+        worker_concurrency=_worker_concurrency(value_of, local=local),
         oidc=_oidc(value_of),
     )
 
@@ -119,6 +128,23 @@ def _oidc(value_of: Callable[[str], object]) -> dict[str, str]:
             f"context 'oidc_algorithms' has {', '.join(sorted(unknown))}: write {' or '.join(ALGORITHMS)}"
         )
     return {setting: given[name] or default for name, (setting, default) in OIDC.items()}
+
+
+def _worker_concurrency(value_of: Callable[[str], object], *, local: bool) -> dict[str, int]:
+    chosen = {tier: value_of(f"{tier}_concurrency") for tier in TIERS}
+    if local:
+        chosen = {tier: value for tier, value in chosen.items() if value is not None}
+    return {tier: _concurrency(tier, value or DEFAULT_CONCURRENCY[tier]) for tier, value in chosen.items()}
+
+
+def _concurrency(tier: str, value: object) -> int:
+    text = str(value)
+    if not text.isdecimal() or not FEWEST_WORKERS <= int(text) <= MOST_WORKERS:
+        raise ConfigError(
+            f"context '{tier}_concurrency' is {text!r}: write a whole number from {FEWEST_WORKERS} to {MOST_WORKERS}, "
+            "which is what a queue's trigger takes"
+        )
+    return int(text)
 
 
 def _flag(value_of: Callable[[str], object], name: str) -> bool:

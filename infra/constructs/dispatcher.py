@@ -14,7 +14,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, UPDATE, WRITE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
@@ -63,6 +63,8 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.CALENDARS, LOOK_UP)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
     job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
+    # Which tenants' records say what rate, and the lines of their rates; no key, and no way to list anything.
+    job_store.grant(role, schema.TENANTS, LOOK_UP_MANY + UPDATE)
     job_store.grant(role, schema.AUDIT, APPEND)
     job_store.grant(role, schema.CHAINS, LOOK_UP + APPEND)
     run_queues.grant_send(role)

@@ -18,6 +18,7 @@ APPEND: Final = ("dynamodb:PutItem",)
 UPDATE: Final = ("dynamodb:UpdateItem",)
 DELETE: Final = ("dynamodb:DeleteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
+LOOK_UP_MANY: Final = ("dynamodb:BatchGetItem",)
 QUERY: Final = ("dynamodb:Query",)
 
 

@@ -53,7 +53,13 @@ class Worker(Function):
         # A message that comes before its time goes back to where it came from, with the delay that is left.
         own_queue.grant_send(self.role)
         self.function.add_event_source(
-            event_sources.SqsEventSource(own_queue.queue, batch_size=1, report_batch_item_failures=True)
+            event_sources.SqsEventSource(
+                own_queue.queue,
+                batch_size=1,
+                report_batch_item_failures=True,
+                # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
+                max_concurrency=config.worker_concurrency.get(tier),
+            )
         )
 
     def _grant_targets(self) -> None:

@@ -23,6 +23,11 @@ def test_two_environments_in_one_account_share_no_name() -> None:
     assert chosen(environment="staging").prefix == "cronfleet-staging"
 
 
+def test_workers_of_each_tier_have_a_limit_but_on_this_machine() -> None:
+    assert chosen(priority_concurrency="40").worker_concurrency == {"standard": 500, "priority": 40}
+    assert chosen(local="true").worker_concurrency == {}
+
+
 def test_a_choice_wins_over_what_local_brings_with_it() -> None:
     config = chosen(local="true", shards="4", python="3.13", architecture="arm64")
     assert (config.shards, config.python, config.architecture) == (4, "3.13", "arm64")
@@ -38,6 +43,8 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("shards", "1025"),
         ("python", "python3.14"),
         ("architecture", "riscv"),
+        ("standard_concurrency", "1"),
+        ("priority_concurrency", "all"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(name: str, value: str) -> None:

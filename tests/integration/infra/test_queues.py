@@ -2,6 +2,7 @@
 
 import pytest
 
+from cronfleet.adapters.cloudwatch.telemetry import NAMESPACE
 from cronfleet.adapters.sqs import queues
 from tests.integration.infra.assembly import Assembly, Resource
 
@@ -75,3 +76,25 @@ def test_on_aws_the_tick_queue_has_pollers_for_every_shard_at_once(on_aws: Assem
     shards = int(on_aws.functions()["dispatcher"]["Environment"]["Variables"]["CRONFLEET_SHARDS"])
     [pollers] = provisioned
     assert pollers["MinimumPollers"] * 10 >= shards
+
+
+def test_each_tier_has_a_concurrency_of_its_own_and_all_together_leave_some_to_who_decides(on_aws: Assembly) -> None:
+    most = [
+        item["Properties"]["ScalingConfig"]["MaximumConcurrency"]
+        for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "ScalingConfig" in item["Properties"]
+    ]
+    assert len(most) == len(queues.RUN_QUEUES)
+    assert sum(most) <= 900
+
+
+def test_each_tier_has_an_alarm_by_what_its_own_workers_measure(on_aws: Assembly) -> None:
+    alarms = {
+        item["Properties"]["AlarmName"]: item["Properties"]
+        for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()
+    }
+    for tier in queues.RUN_QUEUES:
+        alarm = alarms[f"cronfleet-lag-{tier}"]
+        assert (alarm["Namespace"], alarm["MetricName"], alarm["ExtendedStatistic"]) == (NAMESPACE, "lag", "p99")
+        told = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}
+        assert told == {"service": "worker", "tier": tier}

@@ -28,6 +28,7 @@ from cronfleet.domain.attempt import (
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.errors import ClockSkewed, Contended
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
+from cronfleet.domain.late import Cause
 from cronfleet.domain.overlap import Overlap, in_the_way
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Outcome, Run, RunKey, RunMessage, RunStatus
@@ -177,7 +178,7 @@ class Worker:
             return None
         if run.attempt == 1 and run.lag_ms is not None:
             # Apart: a caught-up run waits for the tick after its turn, and must not hide that live work is late.
-            metric = "lag" if run.late is None else "catch_up_lag"
+            metric = "catch_up_lag" if run.late is not None and run.late.cause is not Cause.RATE else "lag"
             self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
