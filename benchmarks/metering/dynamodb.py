@@ -179,6 +179,12 @@ class MeteredDynamoDB:
         self._write("DeleteItem", TableName, _key_of(Key), None, request)
         return {}
 
+    def batch_write_item(self, *, RequestItems: Mapping[str, Any]) -> dict[str, Any]:  # noqa: N803 - the client's names
+        for name, wanted in RequestItems.items():
+            for one in wanted:
+                self._write("BatchWriteItem", name, _key_of(one["DeleteRequest"]["Key"]), None, {})
+        return {}
+
     def _write(self, operation: str, name: str, key: ItemKey, after: Item | None, request: Mapping[str, Any]) -> None:
         table = self._tables[name]
         before = table.items.get(key)
@@ -233,17 +239,17 @@ class MeteredDynamoDB:
         self,
         *,
         TableName: str,  # noqa: N803 - the client's names
-        IndexName: str,  # noqa: N803 - the client's names
         Limit: int,  # noqa: N803 - the client's names
+        IndexName: str | None = None,  # noqa: N803 - the client's names
+        ConsistentRead: bool = False,  # noqa: N803 - the client's names
         ExclusiveStartKey: Item | None = None,  # noqa: N803 - the client's names
     ) -> dict[str, Any]:
         table = self._tables[TableName]
         index, order = table.order(IndexName)
-        if index is None:
-            raise ValueError("the job store scans indexes only")
         keys = list(islice(order.walk_all(ExclusiveStartKey), Limit + 1))
-        found = [charges.projected(index, table.items[key]) for key in keys[:Limit]]
-        self._charge("Scan", TableName, reads=charges.read_units(found, consistent=False))
+        items = [table.items[key] for key in keys[:Limit]]
+        found = items if index is None else [charges.projected(index, item) for item in items]
+        self._charge("Scan", TableName, reads=charges.read_units(found, consistent=ConsistentRead))
         answer: dict[str, Any] = {"Items": [dict(item) for item in found]}
         if len(keys) <= Limit:
             return answer

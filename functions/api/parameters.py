@@ -181,6 +181,7 @@ AppliedQuery = Annotated[
     Literal["replace", "keep"],
     Query(description="What becomes of a schedule or calendar that is there and says something else."),
 ]
+ConfirmQuery = Annotated[str, Query(max_length=64, description="The tenant's id, repeated.")]
 HeldQuery = Annotated[
     Literal["true", "false"], Query(description="`true` has new schedules come in held, however they stood.")
 ]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cronfleet import bootstrap
-from cronfleet.domain.errors import Invalid, NotFound
+from cronfleet.domain.errors import Conflict, Invalid, NotFound, TenantSuspended
 from cronfleet.domain.role import Role
-from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.domain.tenant import ID_PATTERN, TenantStatus
 from cronfleet.services.access import Caller
 from cronfleet.services.admission import Admission
 from cronfleet.settings import from_environment
@@ -110,6 +110,7 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
         return
     caller = _in_tenant(event, _admission().at_home(credential_of(event)), tenant_in_path)
     caller.require(needed)
+    _check_standing(caller, method, path, reads=method == "GET" or needed is Role.VIEWER)
     event["requestContext"][ADMITTED] = caller
 
 
@@ -124,3 +125,22 @@ def _in_tenant(event: dict[str, Any], caller: Caller, tenant_in_path: str | None
     if not ID_PATTERN.fullmatch(wanted):
         raise NotFound("tenant", wanted)
     return _admission().acting_for(caller, wanted)
+
+
+_OF_THE_GONE: Final = frozenset({("GET", "/v1/tenants/{tenant_id}/deletion"), ("DELETE", "/v1/tenants/{tenant_id}")})
+"""What a platform admin can still ask of a tenant that is being deleted, besides reading what is left."""
+
+
+def _check_standing(caller: Caller, method: str, path: str, *, reads: bool) -> None:
+    """Refuses what the status of the caller's tenant does not allow.
+
+    In a suspended one its own credentials may read; a platform admin of another may change things there as well. In
+    one that is being deleted, or is, only a platform admin of another may read what is left.
+    """
+    tenant = caller.tenant
+    if tenant.status is TenantStatus.ACTIVE or (method, path) in _OF_THE_GONE:
+        return
+    if caller.acting_for and tenant.status.is_gone and not reads:
+        raise Conflict(f"tenant {tenant.tenant_id!r} is {tenant.status}: nothing can be changed in it any more")
+    if not caller.acting_for and (tenant.status.is_gone or not reads):
+        raise TenantSuspended(tenant.tenant_id, tenant.status.value, tenant.reason)

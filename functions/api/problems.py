@@ -25,6 +25,7 @@ from cronfleet.domain.errors import (
     QuotaExceeded,
     RateLimited,
     Stale,
+    TenantSuspended,
 )
 
 from .parameters import PREFIX
@@ -171,6 +172,8 @@ def _of_domain(error: CronfleetError) -> Problem:
             return _one(404, "not-found", "There is no such thing", f"{what}_id", str(error))
         case Forbidden():
             return Problem(403, "forbidden", "The role does not suffice", str(error))
+        case TenantSuspended():
+            return Problem(403, f"tenant-{error.status}", f"The tenant is {error.status}", str(error))
         case Exists():
             return _one(409, "exists", "The id is taken", "id", str(error))
         case Stale():

@@ -154,6 +154,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         tenants._service,
         tenant_life._transfer,
         audit._service,
+        tenant_life._life,
         bulk._service,
         runs._service,
         ledger._service,

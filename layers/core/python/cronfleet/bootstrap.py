@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cronfleet.services.audit_log import AuditLog
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
+    from cronfleet.services.deletions import Deletions
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.first_key import FirstKey
     from cronfleet.services.health import Health
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
     from cronfleet.services.tenants import Tenants
+    from cronfleet.services.tenant_life import TenantLife
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.transfer import Transfer
     from cronfleet.services.versions import Versions
@@ -137,7 +139,15 @@ def sweeper(settings: Settings) -> "Sweeper":
         shards=settings.shards,
         retimings=retimings(settings),
         sealer=Sealer(store=store, clock=SystemClock(), telemetry=watch),
+        deletions=deletions(settings),
     )
+
+
+def deletions(settings: Settings) -> "Deletions":
+    """Removes what deleted tenants owned."""
+    from cronfleet.services.deletions import Deletions
+
+    return Deletions(store=_store(settings), clock=SystemClock(), ids=SystemIds(), telemetry=telemetry("sweeper"))
 
 
 def retimings(settings: Settings) -> "Retimings":
@@ -206,6 +216,13 @@ def imports(settings: Settings) -> "Imports":
     from cronfleet.services.imports import Imports
 
     return Imports(schedules=schedules(settings), store=_store(settings), clock=SystemClock())
+
+
+def tenant_life(settings: Settings) -> "TenantLife":
+    """Tenants suspended, resumed and deleted."""
+    from cronfleet.services.tenant_life import TenantLife
+
+    return TenantLife(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def transfer(settings: Settings) -> "Transfer":

@@ -117,3 +117,13 @@ class ClockSkewed(CronfleetError):
             f"this process's clock is {skew_ms / 1000:+.1f} s from the store's; it does nothing until they agree"
         )
         self.skew_ms = skew_ms
+
+
+class TenantSuspended(CronfleetError):
+    """The caller's tenant is suspended, or is being deleted: its credentials may read, or do nothing at all."""
+
+    def __init__(self, tenant: str, status: str, reason: str) -> None:
+        may = "its credentials may read and change nothing" if status == "suspended" else "nothing of it is to be had"
+        super().__init__(f"tenant {tenant!r} is {status}{f': {reason}' if reason else ''}; {may}")
+        self.status = status
+        self.reason = reason

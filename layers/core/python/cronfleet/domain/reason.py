@@ -54,6 +54,8 @@ class Code(StrEnum):
     """The run is finished; a duplicate never starts it again."""
     OUT_OF_TURN = "out_of_turn"
     """The message names an attempt that the run is not waiting for."""
+    TENANT_DELETED = "tenant_deleted"
+    """The tenant was deleted, or is being deleted; nothing of it is done, or noted."""
 
     # What only an explanation says.
     CATCHING_UP = "catching_up"

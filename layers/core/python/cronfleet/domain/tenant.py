@@ -29,6 +29,11 @@ class TenantStatus(StrEnum):
     DELETED = "deleted"
     """A tombstone: the id is never given away again."""
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing of it is to be had any more."""
+        return self in (TenantStatus.DELETING, TenantStatus.DELETED)
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant:

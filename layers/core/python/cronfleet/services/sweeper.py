@@ -32,9 +32,11 @@ from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
+from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
 
 QUIET_AFTER: Final = 30 * SECOND
@@ -48,6 +50,8 @@ RETIMING_TIME: Final = 30 * SECOND
 
 SEALING_TIME: Final = 20 * SECOND
 """What a sweep gives at most to the seals of the audit log."""
+DELETING_TIME: Final = 30 * SECOND
+"""What a sweep gives at most to tenants that are being deleted, likewise."""
 
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 """What is owed nothing more."""
@@ -68,6 +72,7 @@ class SweepReport:
     retiming_seen: int = 0
     retimed: int = 0
     retiming_failed: int = 0
+    deleted: int = 0
 
 
 @dataclass(slots=True)
@@ -109,9 +114,12 @@ class Sweeper:
         shards: int,
         retimings: Retimings | None = None,
         sealer: Sealer | None = None,
+        deletions: Deletions | None = None,
     ) -> None:
         self._sealer = sealer
         self._retimings = retimings
+        self._deletions = deletions
+        self._rules = TenantRules(store)
         self._store = store
         self._run_queue = run_queue
         self._dispatcher = dispatcher
@@ -145,6 +153,7 @@ class Sweeper:
                 self._telemetry.count(name, getattr(report, name))
         self._seal(deadline_at, report)
         self._retime(deadline_at, report)
+        self._delete(deadline_at, report)
         return report
 
     def _seal(self, deadline_at: Instant, report: SweepReport) -> None:
@@ -155,6 +164,15 @@ class Sweeper:
             report.sealed = self._sealer.seal(min(deadline_at, self._clock.now() + SEALING_TIME)).chains
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("sealing_stopped", error=str(error))
+    def _delete(self, deadline_at: Instant, report: SweepReport) -> None:
+        """Carry on what removes tenants. Whatever is wrong there costs the other duties nothing."""
+        if self._deletions is None:
+            return
+        try:
+            until = min(deadline_at, self._clock.now() + DELETING_TIME)
+            report.deleted = self._deletions.advance(until).removed
+        except (NoAnswer, Damaged, RuntimeError) as error:
+            self._telemetry.alarm("deletion_stopped", error=str(error))
 
     def _retime(self, deadline_at: Instant, report: SweepReport) -> None:
         """Carry on what looks at schedules again. Whatever is wrong there costs the other duties nothing."""
@@ -233,12 +251,21 @@ class Sweeper:
         rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
         reading.pace.saw(rows)
         standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
+        standings |= dict.fromkeys(self._of_the_gone(messages, standings, reading.now), Standing.SETTLED)
         unsettled = {i: where for i, where in standings.items() if where not in DONE}
         self._refuse_expired([messages[i] for i, where in standings.items() if where is Standing.EXPIRED], reading.now)
         reading.settled += len(standings) - len(unsettled)
         if unsettled:
             left = replace(owed, positions=tuple(unsettled))
             reading.open.append(_Open(batch, left, {i: messages[i] for i in unsettled}, unsettled))
+
+    def _of_the_gone(
+        self, messages: Mapping[int, RunMessage], standings: Mapping[int, Standing], now: Instant
+    ) -> Sequence[int]:
+        """Which fires without a row belong to tenants that are deleted: nothing of those is sent, or noted, again."""
+        rowless = [i for i, where in standings.items() if where in (Standing.UNSTARTED, Standing.EXPIRED)]
+        tenants = self._rules.of({messages[i].key.tenant for i in rowless}, now) if rowless else {}
+        return [i for i in rowless if tenants[messages[i].key.tenant].status.is_gone]
 
     def _refuse_expired(self, messages: Sequence[RunMessage], now: Instant) -> None:
         """A fire that no worker ever took, although it was sent again for days, ends in the ledger too."""

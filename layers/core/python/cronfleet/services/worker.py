@@ -191,6 +191,8 @@ class Worker:
         run, held = start.run, held_by(message)
         # Read after the start is written: a pause that returned before this read is seen by it.
         stored = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
+        if stored is None and self._is_of_the_gone(run, message):
+            return None
         admission = decide_admission(run, stored, self._now(run.key))
         if isinstance(admission, End):
             self._end(run, stored, admission, held)
@@ -204,6 +206,15 @@ class Worker:
             self._end(run, timer, definition, held)
             return None
         return self._enter(_Ready(run, timer, definition), message, is_takeover=start.is_takeover)
+
+    def _is_of_the_gone(self, run: Run, message: RunMessage) -> bool:
+        """Whether the run's tenant is deleted: then its row, which may be the last of it, goes as well."""
+        tenant = ask(lambda: self._store.get_tenant(run.key.tenant))
+        if tenant is None or not tenant.status.is_gone:
+            return False
+        ask(lambda: self._store.forget_run(run))
+        self._drop(message, Reason(Code.TENANT_DELETED, f"tenant {run.key.tenant} is {tenant.status}"))
+        return True
 
     def _definition(self, run: Run, version: int) -> Definition | End:
         definition = ask(lambda: self._store.get_definition(run.key.tenant, run.key.schedule_id, version))

@@ -31,7 +31,7 @@ class Look:
 
     def of_keys(self, tenant: str, cursor: str | None, limit: int) -> Found:  # noqa: ARG002 - it begins at the start
         partition = keys.tenant(tenant)
-        listed = self._items(schema.TENANTS, partition, limit // 3, prefix=keys.LISTED_KEY)
+        listed = self._items(schema.TENANTS, partition, max(1, limit // 3), prefix=keys.LISTED_KEY)
         found: list[Owned] = []
         for item in listed:
             key_id = item["sk"]["S"].removeprefix(keys.LISTED_KEY)
