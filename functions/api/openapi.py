@@ -204,7 +204,9 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
         responses["200"] = {**responses["201"], "description": "It would be this: a dry run."}
     if method == "put":
         responses["201"] = {**responses["200"], "description": "It is new."}
-    if method == "delete":
+    if "202" in responses:
+        responses["202"]["description"] = "It has begun."
+    elif method == "delete":
         responses["204"] = {"description": "It is deleted."}
     for status in _refusals(method, path, operation):
         content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}}

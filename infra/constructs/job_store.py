@@ -17,6 +17,7 @@ CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 APPEND: Final = ("dynamodb:PutItem",)
 UPDATE: Final = ("dynamodb:UpdateItem",)
 DELETE: Final = ("dynamodb:DeleteItem",)
+ERASE: Final = ("dynamodb:BatchWriteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
 LOOK_UP_MANY: Final = ("dynamodb:BatchGetItem",)
 QUERY: Final = ("dynamodb:Query",)
@@ -47,9 +48,9 @@ class JobStore(Construct):
         if queried:
             role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=queried))
 
-    def grant_walk(self, role: iam.Role, table: schema.Table, index: schema.Index) -> None:
-        """Let `role` go through the whole of `index`."""
-        arn = f"{self._tables[table.name].table_arn}/index/{index.name}"
+    def grant_walk(self, role: iam.Role, table: schema.Table, index: schema.Index | None = None) -> None:
+        """Let `role` go through the whole of `index`, or of the table itself."""
+        arn = self._tables[table.name].table_arn + ("" if index is None else f"/index/{index.name}")
         role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Scan"], resources=[arn]))
 
     def _table(self, table: schema.Table, config: Config) -> dynamodb.TableV2:

@@ -12,11 +12,15 @@ from infra.constructs.dispatcher import grant_dispatch
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import CHANGE, DELETE, READ, WRITE, JobStore
+from infra.constructs.job_store import DELETE, ERASE, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 # Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the
 # other has sent as well is a copy, which starts nothing.
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=120)
+
+DELETED_FROM: Final = tuple(table for table in schema.TABLES if table is not schema.SHARDS)
+"""Every table that holds something of a tenant; the lines of the dispatch log expire."""
 
 
 class Sweeper(Function):
@@ -44,4 +48,13 @@ class Sweeper(Function):
         job_store.grant_walk(self.role, schema.SCHEDULES, schema.BY_TENANT)
         # It seals the audit log, of which it may say what holds an end, and nothing about what an entry says.
         job_store.grant(self.role, schema.CHAINS, READ + CHANGE, indexes=(schema.UNSEALED,))
+        self._grant_deletions(job_store)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
+
+    def _grant_deletions(self, job_store: JobStore) -> None:
+        """What removes a deleted tenant: it finds things by keys, and walks the one table where some have none."""
+        for table in DELETED_FROM:
+            job_store.grant(self.role, table, QUERY + ERASE)
+        # Its tombstone, its certificate, the end of its freezes.
+        job_store.grant(self.role, schema.TENANTS, READ + WRITE)
+        job_store.grant_walk(self.role, schema.TENANTS)

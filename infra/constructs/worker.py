@@ -13,7 +13,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
@@ -45,6 +45,9 @@ class Worker(Function):
         super().__init__(scope, construct_id, config, code, part)
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        # A late message of a deleted tenant leaves no row.
+        job_store.grant(self.role, schema.RUNS, DELETE)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, QUERY + CHANGE)

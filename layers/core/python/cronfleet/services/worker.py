@@ -339,10 +339,17 @@ class Worker:
 
     def _replace(self, run: Run, until: Instant = 0) -> bool:
         """Replace our row; False when the lease is lost, and with it the right to say anything about the run."""
-        stored = self._ask_until(lambda: self._store.replace_run(run), until)
+        try:
+            stored = self._ask_until(lambda: self._store.replace_run(run), until)
+        except Refused as refused:
+            return self._is_written(refused.stored, run)
         return stored is None or self._is_written(stored, run)
 
-    def _is_written(self, stored: Run, run: Run) -> bool:
+    def _is_written(self, stored: Run | None, run: Run) -> bool:
+        if stored is None:
+            # The row went while it ran: its tenant was deleted, and nothing is noted of that any more.
+            self._telemetry.event("row_gone", run_id=run.key.run_id, fence=run.fence)
+            return False
         if proves_commit(ReplaceRun(run), stored):
             return True
         self._telemetry.count("late_finishes")
