@@ -11,8 +11,7 @@ from infra.constructs.code import Code
 from infra.constructs.dispatcher import grant_dispatch
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import CHANGE, DELETE, READ, WRITE, JobStore
-from infra.constructs.job_store import DELETE, ERASE, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 # Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the

@@ -201,7 +201,14 @@ def test_a_deletion_removes_everything_says_what_it_was_and_leaves_others_alone(
     form = life.life.deletion(ACTING)
     assert (form["status"], form["stage"]) == ("deleted", None)
     said = form["certificate"]
-    assert said["removed"] == {"schedules": 3, "versions": 3, "runs": 12, "freeze_lists": 1, "audit_entries": 4}
+    assert said["removed"] == {
+        "schedules": 3,
+        "versions": 3,
+        "runs": 12,
+        "freeze_lists": 1,
+        "audit_entries": 4,
+        "audit_chains": 4,
+    }
     assert (said["requested_by"], said["home_tenant"], said["reason"]) == ("rootkey", "home", "contract ended")
 
 
@@ -314,7 +321,14 @@ def test_a_deletion_that_dies_at_any_moment_ends_with_the_same_counts(
         assert life.left() == [], at
         assert life.store.open_deletions(10) == [], at
         removed = life.life.deletion(ACTING)["certificate"]["removed"]
-        assert removed == {"schedules": 2, "versions": 2, "runs": 2, "freeze_lists": 1, "audit_entries": 3}, at
+        assert removed == {
+            "schedules": 2,
+            "versions": 2,
+            "runs": 2,
+            "freeze_lists": 1,
+            "audit_entries": 3,
+            "audit_chains": 3,
+        }, at
         filed = [one for one in life.store.state.audit.values() if one.action == deletions.DELETED]
         assert len(filed) == 1, at
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
-    from cronfleet.services.tenants import Tenants
     from cronfleet.services.tenant_life import TenantLife
+    from cronfleet.services.tenants import Tenants
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.transfer import Transfer
     from cronfleet.services.versions import Versions

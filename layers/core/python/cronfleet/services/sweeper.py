@@ -103,7 +103,7 @@ class Sweeper:
     What a shard's reading found is noted before the next is read, so that a sweeper that dies gets on all the same.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last three are duties of their own, each of which may be left out
         self,
         *,
         store: JobStore,
@@ -164,6 +164,7 @@ class Sweeper:
             report.sealed = self._sealer.seal(min(deadline_at, self._clock.now() + SEALING_TIME)).chains
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("sealing_stopped", error=str(error))
+
     def _delete(self, deadline_at: Instant, report: SweepReport) -> None:
         """Carry on what removes tenants. Whatever is wrong there costs the other duties nothing."""
         if self._deletions is None:

@@ -138,8 +138,12 @@ class Look:
         return Found([], cursor)
 
     def audit(self, tenant: str, cursor: str | None, limit: int) -> Found:  # noqa: ARG002 - it begins at the start
-        items = self._items(schema.AUDIT, tenant, limit)
-        return Found([_owned(Kind.AUDIT_ENTRIES, schema.AUDIT, tenant, one["sk"]["S"]) for one in items], None)
+        """Ends and seals of chains first: what is gone is sealed no more."""
+        for table, kind in ((schema.CHAINS, Kind.AUDIT_CHAINS), (schema.AUDIT, Kind.AUDIT_ENTRIES)):
+            items = self._items(table, tenant, limit)
+            if items:
+                return Found([_owned(kind, table, tenant, one["sk"]["S"]) for one in items], None)
+        return Found([], None)
 
     # --- reading -----------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ _OF_STAGE: Final[Mapping[Stage, Sequence[Kind]]] = {
     Stage.CALENDARS: (Kind.CALENDAR_VERSIONS, Kind.CALENDARS),
     Stage.JOBS: (Kind.RETIMINGS,),
     Stage.COUNTS: (Kind.SLOTS, Kind.COUNTERS, Kind.LINES, Kind.ANSWERS, Kind.FREEZE_LISTS),
-    Stage.AUDIT: (Kind.AUDIT_ENTRIES, Kind.AUDIT_CHAINS),
+    Stage.AUDIT: (Kind.AUDIT_CHAINS, Kind.AUDIT_ENTRIES),
 }
 
 
@@ -144,7 +144,10 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
     Kind.ANSWERS: _by_first("idempotency"),
     Kind.FREEZE_LISTS: _by_whole("freeze_lists"),
     Kind.AUDIT_ENTRIES: _by_first("audit"),
-    Kind.AUDIT_CHAINS: lambda _state, _tenant: [],
+    Kind.AUDIT_CHAINS: lambda state, tenant: [
+        *(("end", *chain) for chain in state.audit_heads if chain[0] == tenant),
+        *(("seals", owner) for owner in state.seals if owner == tenant),
+    ],
 }
 
 # --- removing it -----------------------------------------------------------------------------------------------
@@ -192,6 +195,14 @@ def _remove_retiming(state: State, owned: Owned) -> None:
     state.finished_retimings.pop(owned.place[0], None)
 
 
+def _remove_chain(state: State, owned: Owned) -> None:
+    what, tenant, *rest = owned.place
+    if what == "end":
+        state.audit_heads.pop((tenant, rest[0]), None)
+    else:
+        state.seals.pop(tenant, None)
+
+
 _REMOVERS: Final[Mapping[Kind, Callable[[State, Owned], None]]] = {
     Kind.RUNS: lambda state, owned: _forget(state, RunKey.parse(owned.place[0])),
     Kind.SCHEDULES: _remove_timer,
@@ -199,6 +210,7 @@ _REMOVERS: Final[Mapping[Kind, Callable[[State, Owned], None]]] = {
     Kind.GATES: _remove_gate,
     Kind.PINGS: _remove_ping,
     Kind.RETIMINGS: _remove_retiming,
+    Kind.AUDIT_CHAINS: _remove_chain,
     Kind.KEY_LISTINGS: lambda state, owned: state.listed_keys.discard((owned.place[0], owned.place[1])),
 }
 _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any, Any], Any]]]] = {
