@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.audit import AuditEntry, schedule_subject, subject
