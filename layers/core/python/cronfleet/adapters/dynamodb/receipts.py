@@ -56,7 +56,9 @@ class DynamoReceipts:
 
     def _stored(self, key: RunKey, fence: int, item: Item) -> ReceiptRecord | None:
         """What stands under the receipt's key already; `None` when `item` does now."""
-        token = hashlib.blake2b(repr(item).encode(), digest_size=_TOKEN_BYTES).hexdigest()
+        # Of two installations in one account each has its own tables, and may have a run of the same name.
+        place = self._database.name(schema.RECEIPTS)
+        token = hashlib.blake2b(f"{place} {item!r}".encode(), digest_size=_TOKEN_BYTES).hexdigest()
         for turn in range(_MAX_ASKS):
             try:
                 self._database.transact([self._fence_check(key, fence), self._put(item)], token)
