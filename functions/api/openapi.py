@@ -196,18 +196,7 @@ def _patch() -> dict[str, Any]:
 def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
-    if "200" in responses:
-        responses["200"]["description"] = "Here it is." if method == "get" else "It is done."
-    if "201" in responses:
-        responses["201"]["description"] = "It is new."
-    if path == "/v1/schedules" and method == "post":
-        responses["200"] = {**responses["201"], "description": "It would be this: a dry run."}
-    if method == "put":
-        responses["201"] = {**responses["200"], "description": "It is new."}
-    if "202" in responses:
-        responses["202"]["description"] = "It has begun."
-    elif method == "delete":
-        responses["204"] = {"description": "It is deleted."}
+    _describe_successes(method, path, responses)
     for status in _refusals(method, path, operation):
         content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}}
         responses[status] = {"description": _REFUSALS[status], "content": content}
@@ -221,6 +210,21 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     responses["431"] = {"description": "The request line and the headers are too large for the gateway."}
     _name_headers(responses)
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _describe_successes(method: str, path: str, responses: dict[str, Any]) -> None:
+    if "200" in responses:
+        responses["200"]["description"] = "Here it is." if method == "get" else "It is done."
+    if "201" in responses:
+        responses["201"]["description"] = "It is new."
+    if path == "/v1/schedules" and method == "post":
+        responses["200"] = {**responses["201"], "description": "It would be this: a dry run."}
+    if method == "put":
+        responses["201"] = {**responses["200"], "description": "It is new."}
+    if "202" in responses:
+        responses["202"]["description"] = "It has begun."
+    elif method == "delete":
+        responses["204"] = {"description": "It is deleted."}
 
 
 def _name_headers(responses: dict[str, Any]) -> None:
