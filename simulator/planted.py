@@ -21,6 +21,7 @@ _CHANGING: Final = "cronfleet.services.changing"
 _CATCH_UP: Final = "cronfleet.domain.catch_up"
 _CLAIM: Final = "cronfleet.domain.claim"
 _CALENDARED: Final = "cronfleet.domain.calendared"
+_SCHEDULES: Final = "cronfleet.services.schedules"
 _CALENDARS: Final = "cronfleet.services.calendars"
 
 
@@ -448,6 +449,35 @@ FAULTS: Final = (
                 "    held = [_Held(stretch.first_at, stretch.last_at, stretch.late) "
                 "for stretch in stretches_of(timer.backlog)]",
                 "    held = list[_Held]()",
+            ),
+        ),
+    ),
+    Planted(
+        "another-version-comes-back",
+        "a rollback brings the version back before the one that was asked for",
+        (
+            Edit(
+                _SCHEDULES,
+                "            old = answer_of(partial(self._store.get_definition, caller.tenant.tenant_id, schedule_id, "
+                "version))",
+                "            old = answer_of(partial(self._store.get_definition, caller.tenant.tenant_id, schedule_id, "
+                "max(1, version - 1)))",
+            ),
+        ),
+    ),
+    Planted(
+        "versions-overwritten",
+        "an edit writes over the version that is there, and the store lets it",
+        (
+            Edit(
+                _CHANGE,
+                "    definition = Definition(timer.tenant, timer.schedule_id, timer.version + 1, spec, author, now, reason)",
+                "    definition = Definition(timer.tenant, timer.schedule_id, timer.version, spec, author, now, reason)",
+            ),
+            Edit(
+                "cronfleet.adapters.memory.transactions",
+                "    return stored is None\n",
+                "    return stored is None or isinstance(write, InsertDefinition)\n",
             ),
         ),
     ),

@@ -164,6 +164,21 @@ def repace(per_minute: int) -> Change:
     return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
 
 
+def label(text: str) -> Change:
+    """An edit of the labels alone."""
+
+    def made(current: Spec | None, _now: Instant) -> Spec:
+        spec = current or Spec(CronTrigger("* * * * *", "UTC"), HandlerTarget("sim.job"))
+        return replace(spec, labels={**spec.labels, "note": text})
+
+    return lambda schedules, _runs, caller, name: schedules.edit(caller, name, made)
+
+
+def roll_back(version: int) -> Change:
+    """An earlier version, brought back."""
+    return lambda schedules, _runs, caller, name: schedules.roll_back(caller, name, version, lambda _spec, _now: None)
+
+
 def pause(until: int | None) -> Change:
     """A pause, with an end of its own or without."""
     return lambda schedules, _runs, caller, name: schedules.pause(caller, name, reason="maintenance", until=until)

@@ -33,6 +33,8 @@ CALENDAR_UPDATES: Final = 3
 
 CHANGES_PER_HOUR: Final = 60
 HELD_CHANGES_PER_HOUR: Final = 30
+VERSIONS_PER_HOUR: Final = 120
+"""Asked of any tenant's schedules: a third of them are there."""
 
 
 WIDE_RATE: Final = Rate(100, 2_500)
@@ -72,6 +74,7 @@ def simulate(
     world = World(seed, faults, rate=rng.choice([_tight_rate(schedules), WIDE_RATE]))
     _populate(world, rng, schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
+    _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
@@ -155,6 +158,24 @@ def _held_change(rng: random.Random, now: int) -> tuple[str, population.Change]:
     if kind < 0.85:
         return "cancel", population.delete()
     return "hold", population.hold(population.drawn_spec(rng, now), shadow=True)
+
+
+def _bring_back(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
+    """Callers change what schedules say, and bring earlier versions back."""
+    for _ in range(round((calm_at - START) / HOUR * VERSIONS_PER_HOUR)):
+        at = rng.randint(START + 3 * MINUTE, calm_at)
+        tenant, name = rng.choice(population.TENANTS), f"job-{rng.randrange(schedules):04}"
+        action, change = _version_change(rng, at)
+        world.loop.at(at, partial(world.ask, tenant, name, action, change))
+
+
+def _version_change(rng: random.Random, now: int) -> tuple[str, population.Change]:
+    kind = rng.random()
+    if kind < 0.2:
+        return "edit", population.label(f"at {now}")
+    if kind < 0.4:
+        return "retime", population.retime(population.drawn_trigger(rng, now))
+    return "rollback", population.roll_back(rng.randint(1, 4))
 
 
 def _put_calendars(world: World, rng: random.Random, calm_at: int) -> None:

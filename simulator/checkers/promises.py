@@ -15,6 +15,7 @@ from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
 from simulator.checkers.shadow import check_shadow
 from simulator.checkers.statuses import TERMINAL
+from simulator.checkers.versions import check_versions
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, SECOND
 from simulator.history import Call, Request
@@ -29,10 +30,10 @@ RECOVERY: Final = 5 * MINUTE
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
-UNCHANGED: Final = frozenset({"edit", "retime", "create", "hold", "shadow"})
+UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow"})
 """Requests that may ask for what is so already."""
 
-OFF: Final = frozenset({"resume", "create", "retime"})
+OFF: Final = frozenset({"resume", "create", "retime", "rollback"})
 """Requests after which an earlier pause may not hold any more (a retime of a paused schedule keeps it paused)."""
 
 
@@ -238,6 +239,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_answers,
     check_calendars,
     lambda world, spans: check_dead_letters(world, spans.end_at),
+    lambda world, spans: check_versions(world, spans.end_at),
 )
 
 

@@ -140,6 +140,11 @@ WRITES = {
     ),
     "edit": Asked(lambda world, _: edit(world, payload=2), takes_key=False, again="nothing"),
     "retime": Asked(lambda world, _: edit(world, trigger=every(20)), takes_key=False, again="nothing"),
+    "roll back": Asked(
+        lambda world, once: world.schedules.roll_back(ACME, ID, 1, lambda *_: None, once=once),
+        lambda world: edit(world, trigger=every(20), payload=2),
+        again="nothing",
+    ),
     "pause": Asked(pause, again="anew"),
     "pause until": Asked(lambda world, once: pause(world, once, 47), again="anew"),
     "resume": resume(None),
