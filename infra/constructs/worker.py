@@ -49,6 +49,7 @@ class Worker(Function):
         job_store.grant(self.role, schema.RUNS, DELETE)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, QUERY + CHANGE)
         self._grant_targets()

@@ -43,6 +43,9 @@ CALM: Final = 35 * SECOND
 READS: Final = frozenset(
     {
         "get_lease",
+        "get_freeze_directory",
+        "get_freeze_list",
+        "get_freeze_lists",
         "due",
         "get_batch",
         "batches",

@@ -116,7 +116,7 @@ def test_a_firing_makes_one_request_for_ten_messages_and_two_for_each_of_them() 
 
 def test_the_price_is_the_sum_of_its_parts() -> None:
     count = units.counts()["lone"]
-    assert prices.per_million(count) == pytest.approx(10 * 0.625 + 4.0 * 0.125 + 3 * 0.5 + 0.2)
+    assert prices.per_million(count) == pytest.approx(10 * 0.625 + 5.5 * 0.125 + 3 * 0.5 + 0.2)
 
 
 def test_the_document_says_what_was_counted() -> None:

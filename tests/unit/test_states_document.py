@@ -18,7 +18,9 @@ from cronfleet.domain.attempt import (
     decide_finish,
     decide_start,
 )
+from cronfleet.domain.freeze import Freeze, TenantScope
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import MOVES, TERMINAL, Attempt, Outcome, Run, RunKey, RunMessage, RunStatus
@@ -141,10 +143,28 @@ ATTEMPTS: dict[str, Run] = {
 }
 
 
+FREEZE = Freeze("f1", TenantScope("acme"), "ada", TWO - MINUTE)
+WANTS_THE_NEWEST = Misfire(MisfirePolicy.FIRE_ONCE)
+FROZEN: dict[str, tuple[Timer, Freeze]] = {
+    "active, frozen": (schedule(), FREEZE),
+    "active, frozen, and what a pause held back is wanted (`after_pause`)": (
+        schedule(after_pause=WANTS_THE_NEWEST),
+        FREEZE,
+    ),
+    "paused, frozen": (schedule(Status.PAUSED), FREEZE),
+    "active, thawed": (schedule(), replace(FREEZE, until=NOW)),
+}
+
+
 def admissions() -> Table:
     rows = [["schedule", *ATTEMPTS]]
-    for name, held in SCHEDULES.items():
-        rows.append([name, *(_admission(decide_admission(run, held, NOW)) for run in ATTEMPTS.values())])
+    cases: dict[str, tuple[Timer | None, tuple[Freeze, ...]]] = {
+        **{name: (held, ()) for name, held in SCHEDULES.items()},
+        **{name: (held, (freeze,)) for name, (held, freeze) in FROZEN.items()},
+    }
+    for name, (held, freezes) in cases.items():
+        decided = (decide_admission(run, held, NOW, freezes) for run in ATTEMPTS.values())
+        rows.append([name, *map(_admission, decided)])
     return rows
 
 

@@ -18,6 +18,7 @@ from cronfleet.domain.calendar import MAX_ENTRIES, MAX_TEXT_BYTES, CalendarRule,
 from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, MAX_FIRES_PER_CLAIM, Batch, BatchId, Fire, RunClaim, ScheduleClaim
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
+from cronfleet.domain.freeze import label_hashes
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire, MisfirePolicy
@@ -86,6 +87,12 @@ def test_the_hot_item_of_a_schedule_stays_under_one_kilobyte() -> None:
 def test_so_it_does_in_shadow_where_it_has_never_been_on() -> None:
     one_epoch = replace(largest_timer(), status=Status.HELD, hold=HOLD, epoch_starts=(NOON,), caught_up_from=None)
     assert size(timer_item(replace(one_epoch, tenant="x" * 32))) <= KIB
+
+
+def test_so_it_does_with_as_many_labels_as_there_may_be_unless_its_ids_are_long() -> None:
+    labels = label_hashes({f"label-{number}": "x" for number in range(16)})
+    assert size(timer_item(replace(waiting(), labels=labels))) < 700
+    assert size(timer_item(replace(largest_timer(), tenant="x" * 12, labels=labels))) <= KIB
 
 
 def test_so_it_does_while_it_is_deferred() -> None:
@@ -185,7 +192,9 @@ def test_an_index_projects_no_more_names_than_dynamodb_takes(index: Any) -> None
 def test_an_index_projects_what_the_records_have() -> None:
     late = Late(Cause.OUTAGE, NOON, NOON, NOON)
     behind = Backlog((Stretch(NOON, NOON, late, 60),), NOON)
-    names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind))) | set(run_timer_item(run_timer()))
+    names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind, labels=()))) | set(
+        run_timer_item(run_timer())
+    )
     assert set(DUE.projected) <= names
     assert set(BY_TENANT.projected) <= names
 

@@ -109,14 +109,20 @@ def moments(scene: Callable[[], CrashingWorld], function: str, *, all_moments: b
     return [one for one in stops.heard if one.function == function]
 
 
-DECIDING = {"get_tenants", "draw"}
+DECIDING = {"get_freeze_directory", "get_tenants", "draw"}
 """What a dispatcher asks besides what is due, before it plans."""
 
 
 def test_the_scene_passes_through_every_call_that_matters() -> None:
     calls = {
-        DISPATCHER: {"take_lease", "due", *DECIDING, "put_batch", "announce", "claim", "send", "insert_run", "release"},
-        WORKER: {"insert_run", "get_run", "get_timer", "get_definition", "replace_run", "take_gate", "call", "commit"},
+        DISPATCHER: {
+            *("take_lease", "due", *DECIDING, "release"),
+            *("put_batch", "announce", "claim", "send", "insert_run"),
+        },
+        WORKER: {
+            *("insert_run", "get_run", "get_timer", "get_definition", "replace_run", "take_gate", "call", "commit"),
+            "get_freeze_directory",
+        },
         SWEEPER: {"get_lease", "get_books", "batches", "get_runs", "send", "put_books"},
     }
     for function, names in calls.items():

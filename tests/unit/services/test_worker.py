@@ -33,9 +33,10 @@ def only_run_timer(world: Workshop) -> RunTimer:
     return waiting
 
 
-def test_an_ordinary_run_costs_two_writes_one_strong_read_and_one_definition() -> None:
-    calls = calls_of(Workshop())
-    assert calls == ["insert_run", "get_timer", "get_definition", "call", "replace_run"]
+def test_an_ordinary_run_costs_two_writes_one_strong_read_one_definition_and_once_a_second_what_is_frozen() -> None:
+    world = Workshop()
+    ordinary = ["insert_run", "get_timer", "get_definition", "call", "replace_run"]
+    assert calls_of(world) == [*ordinary[:2], "get_freeze_directory", *ordinary[2:]]
 
 
 def test_a_run_that_succeeds_is_in_the_ledger_with_its_attempt_and_its_lag() -> None:
@@ -240,7 +241,7 @@ class world_killed_in_call:  # noqa: N801 - reads as a phrase
     """The first worker dies after its target was called and before it wrote the end."""
 
     def __init__(self, world: Workshop) -> None:
-        world.deliver_as_actor("first").run(8).kill()
+        world.deliver_as_actor("first").run(10).kill()
         assert world.stored.status is RunStatus.RUNNING
         assert len(world.targets.made) == 1
 
@@ -523,7 +524,7 @@ def test_a_late_worker_does_not_free_the_gate_that_its_run_still_holds() -> None
     """The run was taken over and waits for its next attempt; the first worker comes back from its long sleep."""
     only_the_first = {1: Result(Outcome.SUCCEEDED), 2: Result(Outcome.FAILED, "the second fails")}
     world = Workshop(lambda call: only_the_first[call.attempt], overlap=Overlap.SKIP)
-    first = world.deliver_as_actor("first").run(10)
+    first = world.deliver_as_actor("first").run(12)
     assert first.at == "call done"
     world.clock.advance(PAST_LEASE)
     world.deliver()

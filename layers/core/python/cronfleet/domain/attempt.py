@@ -5,15 +5,20 @@ Three decisions, each a pure function: `decide_start` (may this message start an
 outcome make of the row?). `docs/states.md` shows them as tables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.frozen import covering, frozen_reason, look_again
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lag import lag_ms
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.retry import Retry, next_attempt_at
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Attempt, Outcome, Run, RunMessage, RunStatus, too_old
 from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS, Status, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 
 LEASE_MARGIN_SECONDS: Final = 10
 """How much longer than its time limit an attempt's lease lasts: admission before, stopping and writing after."""
@@ -149,20 +154,25 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do not call the target yet; the same attempt is tried again at `until`."""
+    """Do not call the target yet; the same attempt is tried again at `until`.
+
+    `late` is why a run is late that has not begun yet.
+    """
 
     until: Instant
     reason: Reason
+    late: Late | None = None
 
 
 Admission: TypeAlias = Admit | End | Wait
 
 
-def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
+def decide_admission(run: Run, timer: Timer | None, now: Instant, freezes: Sequence[Freeze] = ()) -> Admission:
     """Whether the schedule, read strongly after the row was started, still wants this attempt.
 
     Manual causes pass a pause and a changed trigger, but not the end of the schedule's life: one that is created
     anew under the same id owes its predecessor nothing. A retry waits out a pause; a first attempt ends with it.
+    `freezes` are those of the schedule that are in force or have lately ended: nothing passes one.
     """
     if timer is None or timer.status is Status.CANCELLED or run.key.epoch < timer.born_epoch:
         return End(RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before the run started"))
@@ -177,7 +187,48 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant) -> Admission:
         if ended_at is not None and run.due_at > ended_at:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
-    return Admit(timer.version if first else run.version)
+    return _frozen(run, timer, now, freezes) or Admit(timer.version if first else run.version)
+
+
+def _frozen(run: Run, timer: Timer, now: Instant, freezes: Sequence[Freeze]) -> Admission | None:
+    """What a freeze makes of an attempt: a fire that was claimed when it came ends with it, unless the schedule wants
+    what a pause held back; whatever else waits for the thaw.
+    """
+    freeze = next(iter(covering(freezes, now)), None)
+    if run.key.is_scheduled and run.attempt == 1:
+        over = freeze or _waited_out(run, now, freezes)
+        if over is not None and not _is_wanted(run, timer, over, now):
+            return End(RunStatus.FROZEN, frozen_reason(over, "was claimed and not started"))
+    if freeze is None:
+        return None
+    late = run.late or Late(Cause.FREEZE, run.key.nominal_at, run.key.nominal_at, now)
+    return Wait(look_again(freeze, now), frozen_reason(freeze, "waits for the thaw"), late)
+
+
+def _waited_out(run: Run, now: Instant, freezes: Sequence[Freeze]) -> Freeze | None:
+    """The freeze for whose end `run` was put off, now that it is over."""
+    if run.late is None or run.late.cause is not Cause.FREEZE:
+        return None
+    ended = [one for one in freezes if one.has_ended(now) and (one.until or 0) > run.due_at]
+    return max(ended, key=lambda one: one.until or 0, default=None)
+
+
+def _is_wanted(run: Run, timer: Timer, freeze: Freeze, now: Instant) -> bool:
+    """Whether the schedule's policy for pauses wants a fire that was claimed when `freeze` came.
+
+    It wants the newest of what was held back: what the freeze has held back since counts before it.
+    """
+    late, nominal_at, policy = run.late, run.key.nominal_at, timer.after_pause
+    if late is not None and (late.cause is not Cause.FREEZE or late.from_at != late.until_at):
+        return True  # To be caught up it was wanted already.
+    if policy.window_seconds is not None and nominal_at < now - policy.window_seconds * SECOND:
+        return False
+    until = now if freeze.until is None else min(now, freeze.until - 1)
+    try:
+        newer = latest_fires(timer.trigger, nominal_at, timer.capped(until), policy.wanted)
+    except UNCOMPUTABLE:
+        newer = []  # Its schedule is about to be parked; this fire was named while it still computed.
+    return len(newer) < policy.wanted
 
 
 def paused_reason(timer: Timer) -> Reason:
@@ -206,8 +257,10 @@ def held_back(run: Run, wait: Wait) -> Run:
     """The row after admission put its attempt off: the attempt was not made, so its number comes again."""
     previous = run.attempts[:-1]
     put_off = run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=wait.until, reason=wait.reason)
+    if previous:
+        return put_off
     # Lag is counted to the start of the first attempt that is made.
-    return put_off if previous else replace(put_off, started_at=None, lag_ms=None)
+    return replace(put_off, started_at=None, lag_ms=None, late=wait.late or run.late)
 
 
 def _lease_until(timeout_seconds: int, now: Instant) -> Instant:

@@ -17,6 +17,7 @@ from cronfleet.domain.catch_up import wanted
 from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt, soonest
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, Invalid
+from cronfleet.domain.freeze import label_hashes
 from cronfleet.domain.holding import shadow_row, why_held
 from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
@@ -118,6 +119,7 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
         "timeout_seconds": spec.policies.timeout_seconds,
         "start_at": spec.start_at,
         "end_at": spec.end_at,
+        "labels": label_hashes(spec.labels),
     }
 
 

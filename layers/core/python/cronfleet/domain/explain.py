@@ -16,6 +16,8 @@ from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
+from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.frozen import covering, freeze_of, frozen_reason
 from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
@@ -89,6 +91,7 @@ _BY_STATUS: Final = {
     RunStatus.PAUSED: Code.PAUSED,
     RunStatus.HELD: Code.NOT_ON,
     RunStatus.SHADOW: Code.SHADOW,
+    RunStatus.FROZEN: Code.FROZEN,
     RunStatus.REFUSED: Code.NOT_ON,
 }
 """What a row without a reason of its own stands for; there is none that the product writes."""
@@ -298,8 +301,11 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     """A fire that an active timer waits for, or will once an earlier one is claimed."""
     stretch = None if timer.backlog is None else timer.backlog.stretch_of(at)
     if stretch is not None:
-        return _catching_up(at, timer, stretch)
+        return _catching_up(at, timer, stretch, facts)
     fire = _fire(at, timer)
+    freeze = freeze_of(fire, facts.freezes, facts.now)
+    if freeze is not None:
+        return _frozen(at, freeze, timer, facts.now)
     if at == timer.nominal_at and timer.deferred is not None:
         detail = _detail_of(timer.deferred) | {"due_at": to_text(fire.due_at)}
         return Explanation(at, timer.deferred.code, timer.deferred.text, detail)
@@ -310,12 +316,25 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     return Explanation(at, Code.DUE, text, {"due_at": to_text(fire.due_at), "late_seconds": late})
 
 
-def _catching_up(at: Instant, timer: Timer, stretch: Stretch) -> Explanation:
+def _frozen(at: Instant, freeze: Freeze, timer: Timer, now: Instant) -> Explanation:
+    """A fire that a freeze holds back, or will."""
+    said = "is held back, and about to be noted" if at <= now else "will not start unless it is thawed before"
+    if timer.after_pause.wanted:
+        said += "; what the schedule's policy for pauses wants runs after the thaw"
+    reason = frozen_reason(freeze, said)
+    return Explanation(at, Code.FROZEN, reason.text, _detail_of(reason))
+
+
+def _catching_up(at: Instant, timer: Timer, stretch: Stretch, facts: Facts) -> Explanation:
     """A missed fire that waits for its turn."""
     turn_at = to_text(timer.backlog.due_at if timer.backlog else at)
     text = f"{stretch.late.reason.text}; it waits for its turn: at most {stretch.per_minute} run a minute, "
     text += f"oldest first, the next at {turn_at}"
     detail = _detail_of(stretch.late.reason) | {"per_minute": stretch.per_minute, "next_turn_at": turn_at}
+    freeze = next(iter(covering(facts.freezes, facts.now)), None)
+    if freeze is not None:
+        text += f"; not before the thaw: {frozen_reason(freeze).text}"
+        detail["freeze_id"] = freeze.freeze_id
     return Explanation(at, Code.CATCHING_UP, text, detail)
 
 

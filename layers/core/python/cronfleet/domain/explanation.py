@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.instant import DAY, Instant
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
@@ -79,6 +80,8 @@ class Facts:
     deletion: AuditEntry | None = None
     retention: int = 30 * DAY
     """How far back the tenant is shown what has happened."""
+    freezes: Sequence[Freeze] = ()
+    """Those of the schedule that are in force, are to come to their end, or have lately ended."""
     zone_data: ZoneRelease | None = None
     """What a zoned trigger is read with today, and since when; asked for only where a fire has no trace."""
 
@@ -93,7 +96,7 @@ _CALENDAR: Final = "calendar calendar_version mode date day label rolled_to_at c
 
 DETAILS: Final[Mapping[Code, str]] = {
     Code.RAN: RUN_DETAILS,
-    Code.CATCHING_UP: f"{_MISSED} per_minute next_turn_at",
+    Code.CATCHING_UP: f"{_MISSED} per_minute next_turn_at freeze_id",
     Code.RUNNING: f"{RUN_DETAILS} lease_until_at",
     Code.RETRYING: f"{RUN_DETAILS} retry_at attempts errors held_back resends resend_at",
     Code.QUEUED: RUN_DETAILS,
@@ -109,6 +112,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
     Code.NOT_ON: f"{_ENDED} {_RANGE} status by held_at parked_code parked_at why",
     Code.SHADOW: f"{RUN_DETAILS} {_RANGE} by shadow_at",
+    Code.FROZEN: f"{_ENDED} {_RANGE} freeze_id by why frozen_at until_at",
     Code.DUE: "due_at late_seconds",
     Code.NOT_DUE: "due_at",
     Code.TENANT_RATE: "due_at until_at per_second",

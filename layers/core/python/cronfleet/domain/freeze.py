@@ -6,7 +6,7 @@ everybody obeys. Not to be confused with the dates that a calendar takes away (`
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Final, TypeAlias
@@ -155,6 +155,11 @@ class FreezeDirectory:
     marks: Mapping[int, Mark] = field(default_factory=dict)
     rev: int = 0
     change_id: str = ""
+
+    def ends(self) -> Iterator[Instant]:
+        """When freezes end, or have ended: of tiers each, of the tenants in a bucket the last."""
+        yield from (freeze.until for freeze in self.tiers if freeze.until is not None)
+        yield from (mark.last_until for mark in self.marks.values())
 
     def may_hold(self, tenant: str, now: Instant) -> bool:
         """Whether `tenant` may have freezes: its list has to be read."""

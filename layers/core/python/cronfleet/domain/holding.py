@@ -76,7 +76,8 @@ def skipped_row(claim: ScheduleClaim, skipped: SkippedRange, claimed_at: Instant
     key = claim.run_key(skipped.first_at)
     if claim.is_shadow:
         return shadow_row(key, skipped.last_at, claim.tier, claimed_at, skipped.reason)
-    return range_row(key, skipped.last_at, claim.tier, RunStatus.MISSED, claimed_at, skipped.reason)
+    status = RunStatus.FROZEN if skipped.reason.code is Code.FROZEN else RunStatus.MISSED
+    return range_row(key, skipped.last_at, claim.tier, status, claimed_at, skipped.reason)
 
 
 def shadow_row(key: RunKey, last_at: Instant, tier: str, now: Instant, reason: Reason) -> Run:

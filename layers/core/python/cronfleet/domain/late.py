@@ -19,6 +19,8 @@ class Cause(StrEnum):
     """New zone data moved the fire to a time that was past."""
     RATE = "rate"
     """The tenant had more due than its rate; a fire is deferred one by one, and `noticed_at` is when it was due."""
+    FREEZE = "freeze"
+    """A freeze held the schedule."""
 
 
 _WORDS: Final = {
@@ -26,6 +28,7 @@ _WORDS: Final = {
     Cause.PAUSE: "the schedule was not on then",
     Cause.ZONE_DATA: "new zone data moved it there",
     Cause.RATE: "the tenant had more due than its rate",
+    Cause.FREEZE: "a freeze held the schedule then",
 }
 
 

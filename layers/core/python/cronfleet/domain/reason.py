@@ -46,6 +46,8 @@ class Code(StrEnum):
     """As many runs of the tenant are going on as it may have at once; this one waits for its turn."""
     QUOTA = "quota"
     """More fires of the schedule waited than may wait; the oldest are skipped."""
+    FROZEN = "frozen"
+    """A freeze of the label, the tenant or the tier holds the schedule, or held it then."""
     EARLY = "early"
     """The message came before its time and was sent again with the delay that was left."""
     LIVE_LEASE = "live_lease"

@@ -109,6 +109,8 @@ class RunStatus(StrEnum):
     """A range in which the schedule was held."""
     SHADOW = "shadow"
     """What a held schedule would have fired: one nominal, or a range of them."""
+    FROZEN = "frozen"
+    """A range in which a freeze held the schedule, or a fire that was claimed when one came."""
     REFUSED = "refused"
     """The scheduler could not run it, for a reason."""
 
@@ -124,12 +126,15 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
             _R.PAUSED,
             _R.HELD,
             _R.SHADOW,
+            _R.FROZEN,
             _R.CANCELLED,
             _R.REFUSED,
         }
     ),
     _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
-    _R.RUNNING: frozenset({_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.REFUSED}),
+    _R.RUNNING: frozenset(
+        {_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.FROZEN, _R.REFUSED}
+    ),
     _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
     _R.SUCCEEDED: frozenset(),
     _R.DEAD: frozenset(),
@@ -139,6 +144,7 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
     _R.PAUSED: frozenset(),
     _R.HELD: frozenset(),
     _R.SHADOW: frozenset(),
+    _R.FROZEN: frozenset(),
     _R.REFUSED: frozenset(),
 }
 """Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start."""

@@ -196,6 +196,7 @@ class Timer:
     `reserved_at` is the place in the tenant's line that the fire of `nominal_at` waits for; `deferred` says why.
     `caught_up_from` is the first nominal before this epoch that is caught up in it.
     `zone_data` says with which zone data `nominal_at` was worked out; `None` where no zone plays a part.
+    `labels` holds the hashes of the current version's labels; `None`: of a timer that is older than these.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
     """
 
@@ -227,6 +228,7 @@ class Timer:
     caught_up_from: Instant | None = None
     after_pause: Misfire = NONE_AFTER_PAUSE
     zone_data: ZoneStamp | None = None
+    labels: tuple[str, ...] | None = None
     claim_batch: str | None = None
     is_counted: bool = False
     """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when

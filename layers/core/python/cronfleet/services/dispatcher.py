@@ -36,6 +36,7 @@ from cronfleet.domain.dispatch_plan import (
 )
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.fairness import rounds
+from cronfleet.domain.frozen import FROZEN_STRETCH, apart, looks_back
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.late import Cause
@@ -61,6 +62,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.retimed import write
 from cronfleet.services.reviving import revivals
@@ -156,6 +158,7 @@ class Dispatcher:
         self._shards = shards
         self._rules = TenantRules(store)
         self._zone_step = ZoneStep(store)
+        self._freezes = FreezeWatch(store, clock, telemetry, consistent=False)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
         """Serve `tick`, stopping before `deadline_at`.
@@ -227,19 +230,23 @@ class Dispatcher:
             now,
             # What waits can be written down by the next tick as well; it comes when this slot is over.
             min(deadline_at, lease.slot_at + SLOT - SECOND),
-            LookAhead(self._store, lease.shard, now + LOOK_AHEAD),
+            LookAhead(self._store, lease.shard, now + self._reach(now)),
             tally,
             Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
         )
 
     def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
-        made = drafted(items, serving.now, serving.tally)
+        frozen = apart(*self._freezes.over(items), serving.now, serving.now + LOOK_AHEAD)
+        made = drafted(frozen.rest, serving.now, serving.tally)
         tenants = self._tenants(made.drafts, serving.now)
         serving.tenants |= tenants
         parts = serving.allotments.parts(made.drafts, tenants)
         tiers = {tenant_id: tenant.tier for tenant_id, tenant in tenants.items()}
         settle(made, parts, serving.now, serving.tally, tiers)
+        # Nobody waits for what is only noted: it comes last.
+        made.claims += frozen.claims
+        made.parks += frozen.parks
         return made
 
     def _tenants(self, drafts: Sequence[Draft], now: Instant) -> dict[str, Tenant]:
@@ -250,6 +257,10 @@ class Dispatcher:
             tenant_id: tenant if tenant.rev else replace(tenant, tier=firsts[tenant_id].item.tier)
             for tenant_id, tenant in known.items()
         }
+
+    def _reach(self, now: Instant) -> int:
+        """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""
+        return FROZEN_STRETCH if looks_back(self._freezes.directory().ends(), now) else LOOK_AHEAD
 
     def _dispatch(self, lease: ShardLease, before: "_Closed", claims: Sequence[Claim], report: TickReport) -> "_Closed":
         """Write a batch, announce it (which closes the one before), and only then carry it out."""

@@ -13,6 +13,7 @@ from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
+from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.instant import EARLIEST, LATEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.run import Run, RunKey
@@ -41,11 +42,19 @@ MAX_BATCHES: Final = 20
 class Dossier:
     """One schedule as it is at `now`: its timer, epochs, definitions, rows, and its place in the dispatch log."""
 
-    def __init__(self, store: JobStore, timer: Timer, now: Instant, retention: int = LATEST) -> None:
+    def __init__(
+        self,
+        store: JobStore,
+        timer: Timer,
+        now: Instant,
+        retention: int = LATEST,
+        freezes: Sequence[Freeze] = (),
+    ) -> None:
         self._store = store
         self._retention = retention
         self.timer = timer
         self.now = now
+        self.freezes = freezes
         self._spans = known_spans(timer)
         self._is_read_back = False
         self._is_zone_read = False
@@ -64,7 +73,7 @@ class Dossier:
     def _facts(self, at: Instant, rows: Sequence[Run]) -> Facts:
         span = self.span_at(at)
         named_by = self.named_by(span) if span is not None else None
-        facts = Facts(self.timer, self.now, span, named_by, rows, retention=self._retention)
+        facts = Facts(self.timer, self.now, span, named_by, rows, retention=self._retention, freezes=self.freezes)
         if span is None or rows:
             return facts
         if not span.is_alive:

@@ -25,12 +25,13 @@ from cronfleet.ports.job_store import JobStore, Page
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import answer_of
 from cronfleet.services.dossier import Dossier
+from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.true_clock import refuse_wrong_clock
 
 MAX_STRETCHES: Final = 20
 """Stretches of the ledger read for one page; then it is handed out, maybe short, with a cursor."""
 
-LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW, Code.CATCHING_UP})
+LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW, Code.CATCHING_UP, Code.FROZEN})
 """What holds for every later fire too while it lasts: one entry stands for all of them."""
 
 ALIKE: Final = frozenset({Code.FORGOTTEN})
@@ -43,6 +44,7 @@ class Ledger:
     def __init__(self, *, store: JobStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._freezes = FreezeWatch(store, clock, consistent=True)
 
     def explain(self, caller: Caller, schedule_id: str, at: Instant) -> Form:
         """Why the schedule ran at `at`, or did not, or will. `NotFound` when there never was such a schedule."""
@@ -84,7 +86,8 @@ class Ledger:
         now = self._clock.now()
         # A clock an hour ahead would call every fire of that hour lost.
         refuse_wrong_clock(self._store)
-        return Dossier(self._store, timer, now, retention_of(caller.tenant))
+        freezes = answer_of(lambda: self._freezes.of(timer, timer.tier))
+        return Dossier(self._store, timer, now, retention_of(caller.tenant), freezes)
 
 
 @dataclass
@@ -153,9 +156,16 @@ class _Reading:
         stretch = None if timer.backlog is None else timer.backlog.stretch_of(entry.at)
         if stretch is not None:
             return min(self.to_at, stretch.last_at)
+        if entry.code is Code.FROZEN:
+            return min(self.to_at, self._frozen_until(str(entry.detail["freeze_id"])))
         if entry.code is Code.PAUSED and timer.due_at is not None:
             return min(self.to_at, max(timer.due_at, self.dossier.now))
         return self.to_at
+
+    def _frozen_until(self, freeze_id: str) -> Instant:
+        """The last instant of a freeze, as far as it is known."""
+        ends = (one.until for one in self.dossier.freezes if one.freeze_id == freeze_id and one.until is not None)
+        return next(ends, self.to_at + 1) - 1
 
     def _append(self, entry: Explanation, named_by: Timer | None) -> None:
         last = self.entries[-1] if self.entries else None

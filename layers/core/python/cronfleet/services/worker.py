@@ -40,6 +40,7 @@ from cronfleet.ports.queues import DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import Answer, ask
+from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.slots import HeldSlot, Slots, held_by
 from cronfleet.services.true_clock import true_now
 
@@ -95,6 +96,7 @@ class Worker:
         self._ids = ids
         self._telemetry = telemetry
         self._slots = Slots(store, telemetry)
+        self._freezes = FreezeWatch(store, clock, telemetry, consistent=True)
 
     def handle(self, message: RunMessage) -> None:
         """Make one attempt of the run that `message` names, if it is due and still wanted.
@@ -193,7 +195,8 @@ class Worker:
         stored = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
         if stored is None and self._is_of_the_gone(run, message):
             return None
-        admission = decide_admission(run, stored, self._now(run.key))
+        freezes = () if stored is None else self._freezes.of(stored, run.tier)
+        admission = decide_admission(run, stored, self._now(run.key), freezes)
         if isinstance(admission, End):
             self._end(run, stored, admission, held)
             return None

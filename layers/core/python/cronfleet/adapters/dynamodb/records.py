@@ -86,6 +86,7 @@ class TimerRecord(Model):
     backlog_at = WholeAttribute(null=True)
     kept = WholeAttribute(null=True)
     tz = UnicodeAttribute(null=True)
+    labels = UnicodeAttribute(null=True)
     claim_batch = UnicodeAttribute(null=True)
     counted = WholeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)

@@ -65,6 +65,7 @@ DUE_PROJECTION: Final = (
     "tz",
     "hold",
     "reserved_at",
+    "labels",
 )
 
 # Sparse: only an item that waits to fire carries `due_shard`.

@@ -5,7 +5,11 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
+from cronfleet.domain.freeze import HASH_CHARACTERS
 from cronfleet.domain.instant import Instant
+
+_NO_LABELS: Final = "-"
+"""What a schedule without labels has there; a timer without the attribute is older than it."""
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -41,3 +45,17 @@ def unpacked_instants(text: str) -> tuple[Instant, ...]:
     if text.startswith("["):
         return tuple(map(int, json.loads(text)))
     return tuple(int(digits, len(_DIGITS)) for digits in text.split(".")) if text else ()
+
+
+def packed_hashes(hashes: Sequence[str] | None) -> str | None:
+    """Hashes of labels, one after the other: all are of one length. None for unknown ones."""
+    return None if hashes is None else "".join(hashes) or _NO_LABELS
+
+
+def unpacked_hashes(text: str | None) -> tuple[str, ...] | None:
+    """The reverse of `packed_hashes`; raises `ValueError`."""
+    if text is None or text == _NO_LABELS:
+        return None if text is None else ()
+    if len(text) % HASH_CHARACTERS:
+        raise ValueError(f"hashes of labels of {len(text)} characters together")
+    return tuple(text[start : start + HASH_CHARACTERS] for start in range(0, len(text), HASH_CHARACTERS))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
-from cronfleet.adapters.dynamodb.items.packing import packed_instants, unpacked_instants
+from cronfleet.adapters.dynamodb.items.packing import packed_hashes, packed_instants, unpacked_hashes, unpacked_instants
 from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
@@ -65,6 +65,7 @@ def timer_item(timer: Timer) -> Item:
         backlog_at=first_of(timer.backlog),
         kept=timer.caught_up_from,
         tz=None if timer.zone_data is None else str(timer.zone_data),
+        labels=packed_hashes(timer.labels),
         claim_batch=timer.claim_batch,
         counted=1 if timer.is_counted else None,
         change_id=timer.change_id or None,
@@ -115,6 +116,7 @@ def _timer(record: TimerRecord) -> Timer:
         caught_up_from=record.kept,
         zone_data=None if record.tz is None else ZoneStamp.parse(record.tz),
         after_pause=after_pause,
+        labels=unpacked_hashes(record.labels),
         claim_batch=record.claim_batch,
         is_counted=record.counted is not None,
         change_id=record.change_id or "",

@@ -1,0 +1,257 @@
+"""Frozen: what becomes of a schedule that a freeze holds, while it lasts and when it has ended.
+
+A frozen schedule goes on as its trigger names: its claim fires nothing, and notes what the freeze held back up to now,
+never ahead, so that a thaw finds every later fire in place. Since nobody waits for these entries, the next claim comes
+no sooner than `FROZEN_STRETCH`: a schedule that names every second makes one entry a minute. What a fire would have
+been due before that is not late after a thaw: for so long after one, ticks look that much further ahead
+(`looks_back`), and put whatever the freeze has put off back in its place.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from cronfleet.domain.backlog import Backlog, Stretch, first_of
+from cronfleet.domain.catch_up import extended, wanted
+from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable
+from cronfleet.domain.dispatch_plan import Park, first_fire, uncomputable
+from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope
+from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
+from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
+from cronfleet.domain.zone_check import is_outdated
+from cronfleet.domain.zone_stamp import stamp
+
+FROZEN_STRETCH: Final = MINUTE
+"""After a claim of a frozen schedule the next one comes no sooner than this, or than the freeze's end."""
+
+LONGEST_LOOK: Final = 15 * MINUTE
+"""What waits for a thaw (a backlog, a retry, a manual run) looks again after a quarter of the time that the freeze has
+lasted, a minute at least and this at most; a freeze with an end is waited out.
+"""
+_SHARE: Final = 4
+
+
+def look_again(freeze: Freeze, now: Instant) -> Instant:
+    """When what waits for the end of `freeze` looks again."""
+    wait = min(max((now - freeze.at) // _SHARE, MINUTE), LONGEST_LOOK)
+    until = floor_second(now) + wait
+    return until if freeze.until is None else min(until, max(freeze.until, now))
+
+
+def scope_words(freeze: Freeze) -> str:
+    """What a freeze holds, in words."""
+    match freeze.scope:
+        case TierScope(tier):
+            return f"tier {tier}"
+        case TenantScope(tenant):
+            return f"tenant {tenant}"
+        case LabelScope(_, labels):
+            return "label " + ", ".join(f"{name}={value}" for name, value in labels)
+
+
+def frozen_reason(freeze: Freeze, said: str = "") -> Reason:
+    """Why nothing starts: who froze what, since when and until when, and what they said; `said` goes first."""
+    end = "" if freeze.until is None else f" until {to_text(freeze.until)}"
+    why = f": {freeze.reason}" if freeze.reason else ""
+    text = f"{scope_words(freeze)} is frozen by {freeze.by} since {to_text(freeze.at)}{end}{why}"
+    detail: dict[str, str | int] = {"freeze_id": freeze.freeze_id, "by": freeze.by, "frozen_at": freeze.at}
+    if freeze.until is not None:
+        detail["until_at"] = freeze.until
+    if freeze.reason:
+        detail["why"] = freeze.reason
+    return Reason(Code.FROZEN, f"{said}; {text}" if said else text, detail)
+
+
+# --- what a tick does about it -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Apart:
+    """Due items, those that freezes have to do with apart: `rest` is planned as ever."""
+
+    rest: list[DueItem] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    parks: list[Park] = field(default_factory=list)
+
+
+def looks_back(ends: Iterable[Instant], now: Instant) -> bool:
+    """Whether a freeze has ended so lately that what it put off may still wait further ahead than ticks look."""
+    return any(end <= now < end + FROZEN_STRETCH for end in ends)
+
+
+def apart(items: Sequence[DueItem], freezes: Freezes, now: Instant, until: Instant) -> Apart:
+    """What freezes make of `items` at `now`; of what is due after `until` only what they have put off."""
+    made = Apart()
+    if not freezes.tiers and not freezes.by_tenant:
+        made.rest = [item for item in items if _due_at(item) <= until]
+        return made
+    for item in items:
+        if isinstance(item, Timer) and item.status is Status.ACTIVE and item.due_at is not None:
+            _sort_out(item, freezes, now, until, made)
+        elif _due_at(item) <= until:
+            made.rest.append(item)
+    return made
+
+
+def _due_at(item: DueItem) -> Instant:
+    if isinstance(item, RunTimer | Unreadable):
+        return item.due_at
+    return item.due_at or 0
+
+
+def _sort_out(timer: Timer, freezes: Freezes, now: Instant, until: Instant, made: Apart) -> None:
+    own = freezes.of(timer.tenant, timer.tier, timer.labels)
+    try:
+        if own and not is_outdated(timer):
+            freeze = next(iter(covering(own, now)), None)
+            if freeze is not None and not _comes_after(timer, freeze):
+                if _due_at(timer) <= now:
+                    made.claims.append(frozen_claim(timer, freeze, now))
+                return
+            thawed = thawed_claim(timer, own, now)
+            if freeze is None and thawed is not None:
+                made.claims.append(thawed)
+                return
+    except UNCOMPUTABLE as error:
+        made.parks.append(Park(timer, uncomputable(error)))
+        return
+    if _due_at(timer) <= until:
+        made.rest.append(timer)
+
+
+def covering(freezes: Iterable[Freeze], at: Instant) -> list[Freeze]:
+    """Those in force at that time, the one that lasts longest first."""
+    found = [freeze for freeze in freezes if freeze.covers(at)]
+    return sorted(found, key=lambda one: (one.until is not None, -(one.until or 0), one.at))
+
+
+def freeze_of(fire: Fire, freezes: Iterable[Freeze], now: Instant) -> Freeze | None:
+    """The freeze that holds `fire` back, or will: it is named in it, or due by now while one lasts."""
+    known = list(freezes)
+    found = covering(known, fire.nominal_at)
+    if not found and fire.due_at <= now:
+        found = covering(known, now)
+    return next(iter(found), None)
+
+
+def _comes_after(timer: Timer, freeze: Freeze) -> bool:
+    """Whether what `timer` waits for is named, and due, after the known end of `freeze`: it may be claimed ahead."""
+    end = freeze.until
+    if end is None or _due_at(timer) < end:
+        return False
+    return timer.nominal_at is None or not freeze.covers(timer.nominal_at)
+
+
+def frozen_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
+    """The claim of everything that `timer` has named up to `now` while it is frozen: none of it starts.
+
+    What the schedule's policy for pauses wants of it waits in the timer's backlog for the thaw; the rest is one range.
+    """
+    following, backlog, skipped = _held_back(timer, freeze, now)
+    again = floor_second(now) + FROZEN_STRETCH
+    if freeze.until is not None:
+        again = min(again, max(freeze.until, floor_second(now)))
+    if following is not None:
+        following = replace(following, due_at=max(following.due_at, again))
+    if backlog is not None:
+        backlog = backlog.postponed(look_again(freeze, now))
+    return _claim(timer, following, backlog, skipped)
+
+
+def thawed_claim(timer: Timer, freezes: Sequence[Freeze], now: Instant) -> ScheduleClaim | None:
+    """The claim that ends what an ended freeze has left of `timer`: what it held back to its end is noted, and the next
+    fire is due when its trigger says. `None`: it has left nothing.
+    """
+    ended = [freeze for freeze in freezes if freeze.has_ended(now)]
+    nominal_at = timer.nominal_at
+    if not ended or nominal_at is None:
+        return None
+    over = [freeze for freeze in ended if freeze.covers(nominal_at)]
+    if over:
+        last = max(over, key=lambda freeze: freeze.until or 0)
+        following, backlog, skipped = _held_back(timer, last, (last.until or now) - 1)
+        if backlog is not None:
+            backlog = replace(backlog, turn_at=min(backlog.turn_at, floor_second(now)))
+        return _claim(timer, following, backlog, skipped)
+    natural = first_fire(timer, nominal_at - 1)
+    if natural is None or natural.nominal_at != nominal_at or not _is_put_off(timer, natural, ended):
+        return None
+    return _claim(timer, natural, timer.backlog, [])
+
+
+def _is_put_off(timer: Timer, natural: Fire, ended: Sequence[Freeze]) -> bool:
+    """Whether a claim made while one of these freezes lasted put the fire off."""
+    due_at = _due_at(timer)
+    if timer.backlog is not None or due_at <= natural.due_at or timer.reserved_at is not None:
+        return False
+    return any((freeze.until or 0) <= due_at < (freeze.until or 0) + FROZEN_STRETCH for freeze in ended)
+
+
+def _claim(
+    timer: Timer, following: Fire | None, backlog: Backlog | None, skipped: Sequence[SkippedRange]
+) -> ScheduleClaim:
+    if timer.due_at is None:
+        raise ValueError(f"the timer of {timer.key} waits for nothing")
+    is_same = following is not None and following.nominal_at == timer.nominal_at
+    return ScheduleClaim(
+        timer.tenant,
+        timer.schedule_id,
+        timer.tier,
+        timer.rev,
+        timer.epoch,
+        timer.version,
+        timer.timeout_seconds,
+        timer.nominal_at,
+        timer.due_at,
+        fires=(),
+        skipped=tuple(skipped),
+        following=following,
+        zone_data=timer.zone_data if is_same else stamp(timer.trigger, following.nominal_at) if following else None,
+        backlog_at=first_of(timer.backlog),
+        backlog=backlog,
+    )
+
+
+def _held_back(
+    timer: Timer, freeze: Freeze, through: Instant
+) -> tuple[Fire | None, Backlog | None, list[SkippedRange]]:
+    """What follows the nominals up to `through`, the backlog with what is wanted of them, and the rest as ranges."""
+    first_at = timer.nominal_at
+    if first_at is None or first_at > timer.capped(through):
+        return (None if first_at is None else first_fire(timer, first_at - 1)), timer.backlog, []
+    last_at = [first_at, *latest_fires(timer.trigger, first_at - 1, timer.capped(through), 1)][-1]
+    backlog, skipped = _kept(timer, freeze, first_at, last_at, through)
+    return first_fire(timer, last_at), backlog, skipped
+
+
+def _kept(
+    timer: Timer, freeze: Freeze, first_at: Instant, last_at: Instant, now: Instant
+) -> tuple[Backlog | None, list[SkippedRange]]:
+    """The backlog with what the policy for pauses wants of all that the freeze has held back, and what it does not."""
+    policy, reason = timer.after_pause, frozen_reason(freeze)
+    if not policy.wanted:
+        return timer.backlog, [SkippedRange(first_at, last_at, reason)]
+    backlog, before = _without_latest(timer.backlog, freeze)
+    late = Late(Cause.FREEZE, before.late.from_at if before else first_at, last_at, now)
+    since = before.first_at if before else first_at
+    kept = wanted(timer.trigger, since, last_at, policy, now, policy.wanted)
+    skipped = [] if kept.dropped_to is None else [SkippedRange(since, kept.dropped_to, reason)]
+    if kept.kept_from is None:
+        return backlog, skipped
+    stretch = Stretch(kept.kept_from, last_at, late, policy.per_minute, policy.window_seconds)
+    after, gave_way = extended(backlog, stretch, now)
+    if before is not None and timer.backlog is not None:
+        after = replace(after, turn_at=timer.backlog.turn_at)
+    return after, skipped + ([] if gave_way is None else [gave_way])
+
+
+def _without_latest(backlog: Backlog | None, freeze: Freeze) -> tuple[Backlog | None, Stretch | None]:
+    """`backlog` without the stretch that this freeze has begun, and that; it grows as the freeze goes on."""
+    latest = None if backlog is None else backlog.stretches[-1]
+    if backlog is None or latest is None or latest.late.cause is not Cause.FREEZE or latest.late.until_at < freeze.at:
+        return backlog, None
+    others = backlog.stretches[:-1]
+    return (replace(backlog, stretches=others) if others else None), latest
