@@ -26,6 +26,7 @@ from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
 from cronfleet.domain.selection import MAX_LABELS
+from cronfleet.domain.target import MAX_SECRETS
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.domain.time_text import LONGEST_MOMENT
 
@@ -191,17 +192,21 @@ class TriggerBody(Strict):
     )
 
 
+SecretReference = Annotated[str, Field(max_length=512, description="The name of a secret in Secrets Manager.")]
+
+
 class TargetBody(Strict):
     """Exactly one of `handler`, `url` and `lambda`."""
 
     model_config = shown(
         {"handler": "billing.nightly"},
+        {"handler": "billing.nightly", "secrets": {"API_TOKEN": "cronfleet/acme/billing-token"}},
         {"url": "https://example.com/hooks/billing", "secret": "cronfleet/acme/billing-hook"},
         {"lambda": "cronfleet-target-billing"},
         oneOf=[
             {"required": ["handler"], "properties": {"secret": False}},
-            {"required": ["url"]},
-            {"required": ["lambda"], "properties": {"secret": False}},
+            {"required": ["url"], "properties": {"secrets": False}},
+            {"required": ["lambda"], "properties": {"secret": False, "secrets": False}},
         ],
     )
 
@@ -224,6 +229,13 @@ class TargetBody(Strict):
         max_length=512,
         examples=["cronfleet/acme/billing-hook"],
         description="The name, in Secrets Manager, of the key that signs the webhook; never the key itself.",
+        json_schema_extra=_left_out,
+    )
+    secrets: dict[str, SecretReference] = Field(
+        {},
+        max_length=MAX_SECRETS,
+        examples=[{"API_TOKEN": "cronfleet/acme/billing-token"}],
+        description="What a handler calls its secrets, and their names in Secrets Manager; never a secret itself.",
         json_schema_extra=_left_out,
     )
     function: str = Field(

@@ -2,12 +2,14 @@
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.target import (
     LAMBDA_FUNCTION,
+    SECRET_NAME,
     HandlerTarget,
     LambdaTarget,
     Target,
@@ -32,19 +34,27 @@ def target_of(body: TargetBody, tenant: str, allowed_networks: tuple[str, ...]) 
         raise Invalid("target", f"has exactly one of handler, url and lambda, {found}")
     if "secret" in written and kinds != ["url"]:
         raise Invalid("target.secret", f"signs a webhook; it goes with url, not with {kinds[0]}")
+    if "secrets" in written and kinds != ["handler"]:
+        raise Invalid("target.secrets", f"are a handler's; they go with handler, not with {kinds[0]}")
     match kinds[0]:
         case "handler":
-            return _handler(body.handler)
+            return _handler(body.handler, body.secrets, tenant)
         case "url":
             return _webhook(body, "secret" in written, tenant, allowed_networks)
         case _:
             return _lambda(body.function)
 
 
-def _handler(name: str) -> HandlerTarget:
+def _handler(name: str, secrets: Mapping[str, str], tenant: str) -> HandlerTarget:
     if not _HANDLER.fullmatch(name):
         raise Invalid("target.handler", f"{name!r} is no handler's name; write it as registered: billing.nightly")
-    return HandlerTarget(name)
+    for own_name, reference in secrets.items():
+        if not SECRET_NAME.fullmatch(own_name):
+            raise Invalid(
+                "target.secrets", f"{own_name[:64]!r} is no name: write letters, digits and underscores: API_TOKEN"
+            )
+        _check_secret(reference, tenant, f"target.secrets.{own_name}")
+    return HandlerTarget(name, tuple(sorted(secrets.items())))
 
 
 def _lambda(function: str) -> LambdaTarget:
@@ -60,7 +70,7 @@ def _lambda(function: str) -> LambdaTarget:
 def _webhook(body: TargetBody, has_secret: bool, tenant: str, allowed_networks: tuple[str, ...]) -> WebhookTarget:
     _check_url(body.url, allowed_networks)
     if has_secret:
-        _check_secret(body.secret, tenant)
+        _check_secret(body.secret, tenant, "target.secret")
     return WebhookTarget(body.url, body.secret if has_secret else None)
 
 
@@ -99,11 +109,11 @@ def _check_host(parts: SplitResult, allowed_networks: tuple[str, ...]) -> None:
         raise Invalid("target.url", f"must begin with https://: {host} is in none of the networks that http may reach")
 
 
-def _check_secret(secret: str, tenant: str) -> None:
+def _check_secret(secret: str, tenant: str, field: str) -> None:
     if secret.startswith(_KEY_PREFIXES):
         raise Invalid(
-            "target.secret",
+            field,
             "looks like a key itself. Put the key into Secrets Manager and write its name here",
         )
     if not may_read(tenant, secret):
-        raise Invalid("target.secret", f"must be the name of a secret of yours: {secret_prefix(tenant)}<name>")
+        raise Invalid(field, f"must be the name of a secret of yours: {secret_prefix(tenant)}<name>")

@@ -14,7 +14,7 @@ job starts end with it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from logging import Logger
 from typing import Any, Final, TypeAlias, TypeVar
@@ -23,7 +23,7 @@ from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Receipt
 
-__all__ = ["Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "handler"]
+__all__ = ["Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "UnknownSecret", "handler"]
 
 
 class Permanent(Exception):
@@ -32,6 +32,10 @@ class Permanent(Exception):
 
 class NotRecorded(Exception):
     """The store did not say whether a receipt was recorded; fail, and the next attempt will learn it."""
+
+
+class UnknownSecret(Exception):
+    """The job asks for a secret that its schedule's target does not name."""
 
 
 class RegisteredTwice(Exception):
@@ -61,10 +65,25 @@ class Context:
     _deadline_at: Instant
     _clock: Clock
     _record: Callable[[str, Any], Receipt]
+    # Not in its text, which is soon in a log.
+    _secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def time_left(self) -> float:
         """Seconds until this attempt is stopped; never below zero."""
         return max(0, self._deadline_at - self._clock.now()) / SECOND
+
+    def secret(self, name: str) -> str:
+        """The value of a secret that the schedule's target names: `{"handler": …, "secrets": {name: reference}}`.
+
+        It was read when the attempt began, from Secrets Manager, at most five minutes old. It is blotted out of what
+        the job prints and logs and of its error; keep it out of receipts, files and other processes' output yourself.
+        Raises `UnknownSecret` for a name that the target does not have.
+        """
+        try:
+            return self._secrets[name]
+        except KeyError:
+            known = ", ".join(sorted(self._secrets)) or "none"
+            raise UnknownSecret(f"the target names no secret {name!r}; it names: {known}") from None
 
     def receipt(self, name: str, value: Any = None) -> Receipt:
         """Record that this run did the effect `name`, unless an attempt of it recorded that before.

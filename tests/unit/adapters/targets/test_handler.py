@@ -15,6 +15,7 @@ import pytest
 
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets.handler import PythonHandlers, load
+from cronfleet.adapters.targets.secrets import SecretRefused, SecretUnavailable
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
@@ -26,8 +27,24 @@ ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_SECONDS = 10
 
 
+SECRETS = {
+    "cronfleet/acme/token": "s3cret-t0ken",
+    "cronfleet/acme/pem": "-----BEGIN-----\nMIIEabc/def+ghi\n-----END-----",
+}
+
+
+def read_secret(tenant: str, reference: str) -> str:
+    if not reference.startswith(f"cronfleet/{tenant}/"):
+        raise SecretRefused(f"the secret {reference!r} is another's")
+    if reference not in SECRETS:
+        raise SecretUnavailable(f"the secret {reference!r} cannot be read")
+    return SECRETS[reference]
+
+
 def make(notebook: Notebook | None = None, package: str = "functions.worker.handlers") -> PythonHandlers:
-    return PythonHandlers(package=package, receipts=notebook or Notebook(), clock=SystemClock())
+    return PythonHandlers(
+        package=package, receipts=notebook or Notebook(), clock=SystemClock(), read_secret=read_secret
+    )
 
 
 def run(name: str, payload: Any = None, notebook: Notebook | None = None, seconds: float = 5) -> Result:
@@ -462,3 +479,57 @@ def test_the_flaky_sample_fails_twice_and_then_succeeds() -> None:
 def test_the_other_samples_succeed() -> None:
     assert run("demo.heartbeat").outcome is Outcome.SUCCEEDED
     assert run("demo.slow", {"seconds": 0.5}).outcome is Outcome.SUCCEEDED
+
+
+@handler("test.secrets")
+def tells(context: Context, payload: Any) -> None:
+    token = context.secret("TOKEN")
+    context.receipt("token", token[:3] + str(len(token)))
+    sys.stdout.write(f"printed {token}\n{context.secret('PEM')}\n{context}\n")
+    context.logger.info("logged %s", token, extra={"header": {"authorization": f"Bearer {token}"}})
+    try:
+        {}[f"quoted {token!r}"]
+    except LookupError:
+        context.logger.exception("caught")
+    raise RuntimeError(f"{'x' * (MAX_ERROR_CHARACTERS - 25)} {token}")
+
+
+WITH_SECRETS = HandlerTarget("test.secrets", (("PEM", "cronfleet/acme/pem"), ("TOKEN", "cronfleet/acme/token")))
+
+
+def test_a_job_gets_its_secrets_and_what_it_says_of_them_is_blotted_out(capfd: pytest.CaptureFixture[str]) -> None:
+    notebook = Notebook()
+    result = make(notebook).call(call(WITH_SECRETS), WITH_SECRETS)
+    assert notebook.records["token"] == "s3c12"
+    said = capfd.readouterr().out
+    assert "printed ***" in said
+    assert "logged ***" in said
+    assert "Bearer ***" in said
+    for secret in ("s3cret", "t0ken", "MIIE"):
+        assert secret not in said
+        assert secret not in str(result.error)
+    assert [json.loads(line)["run_id"] for line in said.splitlines()] == [KEY.run_id] * len(said.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("reference", "retryable"), [("cronfleet/rival/token", False), ("cronfleet/acme/nowhere", True)]
+)
+def test_a_secret_that_cannot_be_read_fails_the_attempt_before_the_job_begins(reference: str, retryable: bool) -> None:
+    notebook = Notebook()
+    target = HandlerTarget("test.describe", (("TOKEN", reference),))
+    result = make(notebook).call(call(target), target)
+    assert (result.outcome, result.retryable) == (Outcome.FAILED, retryable)
+    assert reference in str(result.error)
+    assert notebook.records == {}
+
+
+@handler("test.unknown-secret")
+def asks(context: Context, payload: Any) -> None:
+    context.secret("PASSWORD")
+
+
+def test_a_secret_that_the_target_does_not_name_is_refused_with_those_that_it_does() -> None:
+    target = HandlerTarget("test.unknown-secret", (("TOKEN", "cronfleet/acme/token"),))
+    error = str(make().call(call(target), target).error)
+    assert "no secret 'PASSWORD'" in error
+    assert "TOKEN" in error

@@ -40,10 +40,12 @@ def spec_form(spec: Spec) -> Form:
 
 
 def target_form(target: Target) -> Form:
-    """A target by its kind: `handler`, `url` (with `secret`, a reference) or `lambda`."""
+    """A target by its kind: `handler`, `url` or `lambda`; `secret` and `secrets` are references."""
     match target:
-        case HandlerTarget(name):
+        case HandlerTarget(name, ()):
             return {"handler": name}
+        case HandlerTarget(name, secrets):
+            return {"handler": name, "secrets": dict(secrets)}
         case WebhookTarget(url, None):
             return {"url": url}
         case WebhookTarget(url, secret):

@@ -26,11 +26,22 @@ def may_read(tenant: str, secret: str) -> bool:
     return secret.startswith(prefix) and _SECRET.fullmatch(secret.removeprefix(prefix)) is not None
 
 
+SECRET_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+"""How a job calls a secret of its own."""
+
+MAX_SECRETS: Final = 8
+"""Secrets of one job; each may cost a request before it starts."""
+
+
 @dataclass(frozen=True, slots=True)
 class HandlerTarget:
-    """A Python function registered by `name` with `cronfleet.sdk.handler`."""
+    """A Python function registered by `name` with `cronfleet.sdk.handler`.
+
+    `secrets` are pairs of what the job calls a secret and the reference to it, sorted; never a value.
+    """
 
     name: str
+    secrets: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

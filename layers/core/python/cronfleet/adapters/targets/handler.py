@@ -4,12 +4,14 @@ import importlib
 import json
 import logging
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from cronfleet.adapters.targets import job_log
 from cronfleet.adapters.targets.child import Channel, Request, run_in_child
+from cronfleet.adapters.targets.redaction import Redaction
+from cronfleet.adapters.targets.secrets import SecretRefused, SecretUnavailable
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
@@ -22,13 +24,20 @@ from cronfleet.sdk import Context, Job, NotRecorded, Permanent, registered
 MAX_RECEIPT_NAME: Final = 128
 MAX_RECEIPT_BYTES: Final = 16 * 1024
 
+NOTHING: Final = Redaction()
+
+ReadSecret: TypeAlias = Callable[[str, str], str]
+"""The value of a secret, by its tenant and reference."""
+
 logger = logging.getLogger(__name__)
 
 
 class PythonHandlers:
     """Calls the jobs that the modules of `package` register."""
 
-    def __init__(self, *, package: str, receipts: Receipts, clock: Clock) -> None:
+    def __init__(self, *, package: str, receipts: Receipts, clock: Clock, read_secret: ReadSecret) -> None:
+        """`read_secret` gives the value of a tenant's secret; it raises `SecretRefused` and `SecretUnavailable`."""
+        self._read_secret = read_secret
         self._receipts = receipts
         self._clock = clock
         self._broken = load(package)
@@ -38,8 +47,17 @@ class PythonHandlers:
         job = registered().get(target.name)
         if job is None:
             return self._unknown(target.name)
+        # Before the fork: the time that it takes is the attempt's own, and the job waits for nobody.
+        try:
+            secrets = {name: self._read_secret(call.key.tenant, reference) for name, reference in target.secrets}
+        except SecretRefused as error:
+            return Result(Outcome.FAILED, str(error), retryable=False)
+        except SecretUnavailable as error:
+            return Result(Outcome.FAILED, str(error))
         seconds = (call.deadline_at - self._clock.now()) / SECOND
-        work = partial(_work, job, call, self._clock)
+        if seconds <= 0:
+            return Result(Outcome.TIMED_OUT, "its time was over when its secrets had been read")
+        work = partial(_work, job, call, self._clock, secrets)
         try:
             return run_in_child(work, seconds, partial(self._record, call))
         except FenceLost:
@@ -88,34 +106,36 @@ def _import(name: str, broken: dict[str, str]) -> Any:
         return None
 
 
-def describe(error: BaseException) -> str:
-    """`TypeName: message`, on one line and of a bounded length."""
+def describe(error: BaseException, redact: Redaction = NOTHING) -> str:
+    """`TypeName: message`, on one line and of a bounded length, without what `redact` blots out."""
     try:
         text = str(error)
     except Exception:
         text = "(its message cannot be shown)"
     name = type(error).__name__
-    return " ".join(f"{name}: {text}".split())[:MAX_ERROR_CHARACTERS] if text else name
+    # First of all, since a piece of what is cut off would be known no more.
+    return " ".join(f"{name}: {redact(text)}".split())[:MAX_ERROR_CHARACTERS] if text else name
 
 
 # --- in the child ------------------------------------------------------------------------------------------------
 
 
-def _work(job: Job, call: Call, clock: Clock, channel: Channel) -> Result:
-    context = _context(call, clock, channel)
+def _work(job: Job, call: Call, clock: Clock, secrets: Mapping[str, str], channel: Channel) -> Result:
+    redact = Redaction(secrets.values())
+    context = _context(call, clock, secrets, redact, channel)
     try:
         job(context, call.payload)
     except SystemExit as error:
         if error.code in (None, 0):
             return Result(Outcome.SUCCEEDED)
-        return Result(Outcome.FAILED, describe(error))
+        return Result(Outcome.FAILED, describe(error, redact))
     except BaseException as error:
         context.logger.exception("job_failed")
-        return Result(Outcome.FAILED, describe(error), retryable=not isinstance(error, Permanent))
+        return Result(Outcome.FAILED, describe(error, redact), retryable=not isinstance(error, Permanent))
     return Result(Outcome.SUCCEEDED)
 
 
-def _context(call: Call, clock: Clock, channel: Channel) -> Context:
+def _context(call: Call, clock: Clock, secrets: Mapping[str, str], redact: Redaction, channel: Channel) -> Context:
     key = call.key
     fields = {
         "run_id": key.run_id,
@@ -132,10 +152,11 @@ def _context(call: Call, clock: Clock, channel: Channel) -> Context:
         nominal_at=to_datetime(key.nominal_at),
         due_at=to_datetime(call.due_at),
         deadline=to_datetime(call.deadline_at),
-        logger=job_log.redirect(fields),
+        logger=job_log.redirect(fields, redact),
         _deadline_at=call.deadline_at,
         _clock=clock,
         _record=partial(_receipt, channel),
+        _secrets=secrets,
     )
 
 

@@ -33,7 +33,9 @@ class AllTargets:
     ) -> None:
         self._clock = clock
         self._allowed_networks = allowed_networks
-        self._handlers = PythonHandlers(package=handlers_package, receipts=receipts, clock=clock)
+        self._handlers = PythonHandlers(
+            package=handlers_package, receipts=receipts, clock=clock, read_secret=self._read_secret
+        )
 
     def call(self, call: Call) -> Result:
         """See `Targets.call`. A fault of an adapter fails this attempt, and is logged with its traceback."""
@@ -56,10 +58,17 @@ class AllTargets:
                 return self._lambda_functions.call(call, target)
         assert_never(target)
 
+    def _read_secret(self, tenant: str, name: str) -> str:
+        return self._secrets.read(tenant, name)
+
+    @functools.cached_property
+    def _secrets(self) -> Secrets:
+        return Secrets(_secrets_client, self._clock)
+
     @functools.cached_property
     def _webhooks(self) -> Webhooks:
         return Webhooks(
-            secrets=Secrets(_secrets_client, self._clock),
+            secrets=self._secrets,
             clock=self._clock,
             allowed_networks=self._allowed_networks,
         )

@@ -73,8 +73,8 @@ def _spec_of(stored: Mapping[str, Any]) -> Spec:
 
 def _target_json(target: Target) -> dict[str, Any]:
     match target:
-        case HandlerTarget(name):
-            return {"handler": name}
+        case HandlerTarget(name, secrets):
+            return {"handler": name} | ({"secrets": dict(secrets)} if secrets else {})
         case WebhookTarget(url, secret):
             return {"url": url, "secret": secret}
         case LambdaTarget(function):
@@ -84,7 +84,7 @@ def _target_json(target: Target) -> dict[str, Any]:
 
 def _target_of(stored: Mapping[str, Any]) -> Target:
     if "handler" in stored:
-        return HandlerTarget(stored["handler"])
+        return HandlerTarget(stored["handler"], tuple(sorted(stored.get("secrets", {}).items())))
     if "url" in stored:
         return WebhookTarget(stored["url"], stored["secret"])
     return LambdaTarget(stored["lambda"])
