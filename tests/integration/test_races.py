@@ -10,16 +10,23 @@ from typing import Any
 import pytest
 
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+from cronfleet.domain.audit import Wanted
 from cronfleet.domain.claim import BatchId, ClaimOutcome, RunClaim
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunStatus
+from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
 from cronfleet.ports.schedule_counts import CountSchedules, Full
+from cronfleet.services.access import Caller
+from cronfleet.services.asking import ask
+from cronfleet.services.audit_log import AuditLog
+from cronfleet.services.sealing import Sealer
 from tests.support.emulator import client
 from tests.support.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON, SettableClock
 from tests.support.stores import dynamodb_engine, moto_engine
+from tests.support.world import Notes
 
 HANDS = 8
 ROUNDS = 5
@@ -113,6 +120,28 @@ def committed(store: Any, update: UpdateTimer, entry: Any) -> bool:
             return False
         return True
     return False
+
+
+def test_what_eight_hands_say_of_one_subject_at_once_stands_in_one_chain_and_is_sealed_meanwhile(
+    stores: list[Any],
+) -> None:
+    """Nobody is refused: whoever finds the end of the chain moved on goes behind it."""
+    subject, each = "schedule:crowded", 4
+
+    def act(store: Any, hand: int) -> None:
+        for number in range(each):
+            entry = audit(f"crowded-{hand}-{number}", subject=subject, actor=str(hand))
+            ask(lambda entry=entry: store.commit([InsertAudit(entry)]))
+            if hand == 0:
+                Sealer(store=store, clock=SettableClock(), telemetry=Notes()).seal(NOON + MINUTE)
+
+    race(stores, act)
+    assert stores[0].get_heads(TENANT, [subject])[subject].seq == HANDS * each
+    wanted = Wanted(0, NOON + MINUTE, subject)
+    found = [one for one in stores[0].walk_audit(TENANT, "", 1_000) if wanted.takes(one)]
+    assert sorted(one.link.seq for one in found) == list(range(1, HANDS * each + 1))
+    verdict = AuditLog(store=stores[0], clock=SettableClock()).verify(Caller(Tenant(TENANT), "key", "request"))
+    assert (verdict["ok"], verdict["first_bad"]) == (True, None), verdict
 
 
 @pytest.mark.parametrize("turn", range(ROUNDS))

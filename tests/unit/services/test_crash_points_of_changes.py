@@ -177,7 +177,7 @@ def asked(world: CrashingWorld, write: Asked, key: Once | None) -> tuple[bool, A
 
 def facts(world: CrashingWorld) -> dict[str, Any]:
     """All that a write may change, but the gate: it is let go afterwards, or taken from a run that is over."""
-    tables = ("timers", "definitions", "runs", "run_timers", "audit", "idempotency")
+    tables = ("timers", "definitions", "runs", "run_timers", "audit", "audit_heads", "idempotency")
     return {table: dict(getattr(world.store.state, table)) for table in tables}
 
 
