@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from simulator.checkers.audit_chain import check_audit_chain
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
@@ -232,6 +233,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_clocks,
     check_obeyed,
     check_audit,
+    lambda world, spans: check_audit_chain(world, spans.end_at),
     check_effects,
     check_settled,
     check_recovery,
