@@ -286,7 +286,7 @@ FAULTS: Final = (
         "overtaken-fires-run",
         "a fire that is claimed ahead runs although its trigger was replaced before it was due",
         (
-            Edit(_ATTEMPT, "        if ended_at is not None and run.due_at > ended_at:", "        if False:"),
+            Edit(_ATTEMPT, "        if ended_at is not None and run.own_due_at > ended_at:", "        if False:"),
             Edit(_CHANGE, "        if fire.due_at > now:\n", "        if False:\n"),
         ),
     ),

@@ -184,7 +184,7 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant, freezes: Seque
             return _hold_back(first, now, paused_reason(timer), timer.due_at)
         # Asked of later attempts too: they get here only if the first one's worker died before it could say so.
         ended_at = timer.epoch_ended_at(run.key.epoch)
-        if ended_at is not None and run.due_at > ended_at:
+        if ended_at is not None and run.own_due_at > ended_at:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
     return _frozen(run, timer, now, freezes) or Admit(timer.version if first else run.version)

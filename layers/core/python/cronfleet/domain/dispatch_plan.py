@@ -240,7 +240,7 @@ def regular_fire(timer: Timer) -> Fire | None:
     if timer.nominal_at is None or timer.due_at is None:
         return None
     if timer.reserved_at is not None:
-        return _deferred(timer, Fire(timer.nominal_at, _own_due_at(timer, timer.nominal_at)))
+        return in_line(timer, Fire(timer.nominal_at, _own_due_at(timer, timer.nominal_at)))
     # With a backlog `due_at` is that of whatever comes first, but never earlier than a deferral said.
     due_at = timer.due_at if timer.backlog is None else max(timer.due_at, _due_at(timer, timer.nominal_at))
     return Fire(timer.nominal_at, due_at)
@@ -253,7 +253,7 @@ def _own_due_at(timer: Timer, nominal: Instant) -> Instant:
         return nominal  # Its claim finds out as well, and has it parked; until then this time counts as it stands.
 
 
-def _deferred(timer: Timer, fire: Fire) -> Fire:
+def in_line(timer: Timer, fire: Fire) -> Fire:
     """`fire`, no sooner than the place for which `timer` waits: what came due before waits behind it."""
     place = timer.reserved_at
     if place is None or fire.due_at >= place:
@@ -330,7 +330,7 @@ def _due_fires(timer: Timer, first: Fire | None, until: Instant) -> Iterator[Fir
     while fire is not None and fire.due_at <= until:
         yield fire
         fire = _fire(timer, timer.trigger.next_after(fire.nominal_at))
-        fire = fire and _deferred(timer, fire)
+        fire = fire and in_line(timer, fire)
 
 
 def _outstanding(timer: Timer, first: Fire, now: Instant) -> tuple[Fire, list[SkippedRange]]:
@@ -343,7 +343,7 @@ def _outstanding(timer: Timer, first: Fire, now: Instant) -> tuple[Fire, list[Sk
     last_at = before(timer.trigger, first.nominal_at, newest[0])
     text = f"{MAX_OUTSTANDING} later fires of the schedule waited for the tenant's rate, and more may not wait"
     reason = Reason(Code.QUOTA, text, {"outstanding": MAX_OUTSTANDING})
-    kept = _deferred(timer, Fire(newest[0], _due_at(timer, newest[0])))
+    kept = in_line(timer, Fire(newest[0], _due_at(timer, newest[0])))
     return kept, [SkippedRange(first.nominal_at, last_at, reason)]
 
 

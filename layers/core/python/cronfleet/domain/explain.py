@@ -14,7 +14,7 @@ from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.backlog import Stretch
 from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import Fire
-from cronfleet.domain.dispatch_plan import first_fire, regular_fire
+from cronfleet.domain.dispatch_plan import first_fire, in_line, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import covering, freeze_of, frozen_reason
@@ -306,14 +306,21 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     freeze = freeze_of(fire, facts.freezes, facts.now)
     if freeze is not None:
         return _frozen(at, freeze, timer, facts.now)
-    if at == timer.nominal_at and timer.deferred is not None:
-        detail = _detail_of(timer.deferred) | {"due_at": to_text(fire.due_at)}
-        return Explanation(at, timer.deferred.code, timer.deferred.text, detail)
+    if timer.deferred is not None and (at == timer.nominal_at or in_line(timer, fire) != fire):
+        return _deferred(at, timer, timer.deferred)
     if fire.due_at > facts.now:
         return _ahead(at, fire.due_at, "its time has not come")
     late = _seconds(facts.now - fire.due_at)
     text = f"it has been due since {to_text(fire.due_at)}, {late} s ago, and no dispatcher has claimed it yet"
     return Explanation(at, Code.DUE, text, {"due_at": to_text(fire.due_at), "late_seconds": late})
+
+
+def _deferred(at: Instant, timer: Timer, reason: Reason) -> Explanation:
+    """A fire that waits for a place, or behind the one that does."""
+    text, first_at, place = reason.text, timer.nominal_at or at, timer.reserved_at or timer.due_at or at
+    if at != first_at:
+        text = f"it waits behind the fire of {to_text(first_at)}: {text}"
+    return Explanation(at, reason.code, text, _detail_of(reason) | {"due_at": to_text(place)})
 
 
 def _frozen(at: Instant, freeze: Freeze, timer: Timer, now: Instant) -> Explanation:

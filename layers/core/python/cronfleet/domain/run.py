@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, EARLIEST, Instant, from_compact, to_compact
-from cronfleet.domain.late import Late
+from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN
@@ -212,6 +212,13 @@ class Run:
     """Of a run that was caught up: why it is late."""
     kept_days: int = ROW_LIFE_DAYS
     """How long the row is kept after its latest write."""
+
+    @property
+    def own_due_at(self) -> Instant:
+        """When it was due before its tenant's rate deferred it: a change that comes later does not drop it."""
+        if self.late is not None and self.late.cause is Cause.RATE:
+            return self.late.noticed_at
+        return self.due_at
 
     @property
     def last_nominal_at(self) -> Instant:
