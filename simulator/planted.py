@@ -464,14 +464,6 @@ FAULTS: Final = (
                 "version))",
                 "            old = answer_of(partial(self._store.get_definition, caller.tenant.tenant_id, schedule_id, "
                 "max(1, version - 1)))",
-        "audit-entry-not-written",
-        "an edit moves the end of its schedule's chain on, and its entry is not kept",
-        (
-            Edit(
-                _AUDIT,
-                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed}",
-                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed "
-                "if entry.action != 'edit'}",
             ),
         ),
     ),
@@ -488,6 +480,22 @@ FAULTS: Final = (
                 "cronfleet.adapters.memory.transactions",
                 "    return stored is None\n",
                 "    return stored is None or isinstance(write, InsertDefinition)\n",
+            ),
+        ),
+    ),
+    Planted(
+        "audit-entry-not-written",
+        "an edit moves the end of its schedule's chain on, and its entry is not kept",
+        (
+            Edit(
+                _AUDIT,
+                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed}",
+                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed "
+                "if entry.action != 'edit'}",
+            ),
+        ),
+    ),
+    Planted(
         "audit-entry-altered",
         "what an entry says of the time before is lost after its hash was made",
         (
