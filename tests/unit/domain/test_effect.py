@@ -245,6 +245,10 @@ def test_a_trigger_that_no_longer_computes_fires_nothing_and_its_repair_gains_al
     bad = replace(definition, spec=replace(definition.spec, trigger=gone.trigger))
     mended = change(gone, bad, spec(cron("0 2 * * *")))
     assert len(effect_of(gone, mended, NOON).gained) == 30
+    described = change(gone, bad, replace(bad.spec, description="who knows"))
+    assert effect_of(gone, described, NOON).is_nothing
+    paused_meanwhile = paused(replace(gone, status=Status.ACTIVE), Pause("demo", NOON), now=NOON, change_id="paused")
+    assert effect_of(replace(gone, status=Status.ACTIVE), paused_meanwhile, NOON).gained == ()
 
 
 # --- the bound -------------------------------------------------------------------------------------------------

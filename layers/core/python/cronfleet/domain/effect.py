@@ -115,12 +115,11 @@ def _is_on(timer: Timer) -> bool:
 def _to_come(timer: Timer, now: Instant, *, is_off: bool) -> Iterator[Fire]:
     """What `timer` fires regularly from now on."""
     if is_off:
-        return _named(timer, first_fire(timer, now))
-    if timer.status is Status.ACTIVE:
-        return _named(timer, regular_fire(timer))
-    if timer.pause is not None and timer.pause.until is not None and _is_on(timer):
-        return _named(timer, first_fire(timer, max(now, timer.pause.until)))
-    return iter(())
+        yield from _named(timer, first_fire(timer, now))
+    elif timer.status is Status.ACTIVE:
+        yield from _named(timer, regular_fire(timer))
+    elif timer.pause is not None and timer.pause.until is not None and _is_on(timer):
+        yield from _named(timer, first_fire(timer, max(now, timer.pause.until)))
 
 
 def _had(before: Timer, after: Timer, now: Instant, *, is_off: bool) -> Iterator[Fire]:
@@ -129,9 +128,10 @@ def _had(before: Timer, after: Timer, now: Instant, *, is_off: bool) -> Iterator
     If the change begins an epoch, that includes what is claimed ahead and not yet due: those fires will not run.
     """
     if is_off or before.status is not Status.ACTIVE or before.epoch == after.epoch:
-        return _to_come(before, now, is_off=is_off)
+        yield from _to_come(before, now, is_off=is_off)
+        return
     since = max(now - before.jitter_seconds * SECOND, before.epoch_since)
-    return (fire for fire in _named(before, first_fire(before, since)) if fire.due_at > now)
+    yield from (fire for fire in _named(before, first_fire(before, since)) if fire.due_at > now)
 
 
 def _named(timer: Timer, fire: Fire | None) -> Iterator[Fire]:
