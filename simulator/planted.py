@@ -4,16 +4,16 @@ A fault is a replacement in a module's source, made while the module is imported
 the product is today, the fault is planted in today's code; a text that is not there any more is an error.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from simulator.planted_audit import AUDIT_FAULTS
+from simulator.planted_edits import Edit, Planted
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
 _DISPATCHER: Final = "cronfleet.services.dispatcher"
 _LOOK_AHEAD: Final = "cronfleet.services.look_ahead"
 _WORKER: Final = "cronfleet.services.worker"
-_AUDIT: Final = "cronfleet.adapters.memory.audit"
-_SEALING: Final = "cronfleet.services.sealing"
 _SWEEPER: Final = "cronfleet.services.sweeper"
 _PLAN: Final = "cronfleet.domain.dispatch_plan"
 _CHANGE: Final = "cronfleet.domain.change"
@@ -27,25 +27,8 @@ _SCHEDULES: Final = "cronfleet.services.schedules"
 _CALENDARS: Final = "cronfleet.services.calendars"
 
 
-@dataclass(frozen=True)
-class Edit:
-    """`before`, which stands once in the source of `module`, becomes `after`."""
-
-    module: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A fault: what it does in words, and where. Two edits where the product has a second line of defence."""
-
-    name: str
-    what: str
-    edits: tuple[Edit, ...]
-
-
 FAULTS: Final = (
+    *AUDIT_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",
@@ -480,63 +463,6 @@ FAULTS: Final = (
                 "cronfleet.adapters.memory.transactions",
                 "    return stored is None\n",
                 "    return stored is None or isinstance(write, InsertDefinition)\n",
-            ),
-        ),
-    ),
-    Planted(
-        "audit-entry-not-written",
-        "an edit moves the end of its schedule's chain on, and its entry is not kept",
-        (
-            Edit(
-                _AUDIT,
-                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed}",
-                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed "
-                "if entry.action != 'edit'}",
-            ),
-        ),
-    ),
-    Planted(
-        "audit-entry-altered",
-        "what an entry says of the time before is lost after its hash was made",
-        (
-            Edit(
-                _AUDIT,
-                "    state.audit |= {(entry.tenant, entry.entry_id): entry for entry in placed}",
-                "    state.audit |= {(entry.tenant, entry.entry_id): replace(entry, before=None) for entry in placed}",
-            ),
-        ),
-    ),
-    Planted(
-        "audit-chain-forked",
-        "an entry follows on the first of its subject, and not on the last",
-        (
-            Edit(
-                _AUDIT,
-                "    placed, heads = linked(entries, state.audit_heads)",
-                "    placed, heads = linked(entries, {chain: head for chain, head in state.audit_heads.items() "
-                "if head.seq == 1})",
-            ),
-        ),
-    ),
-    Planted(
-        "seal-marked-and-not-written",
-        "the end of a chain is marked as sealed, and its seal is not written",
-        (
-            Edit(
-                _SEALING,
-                "        if not ask(lambda: self._store.put_seal(seal)):\n",
-                "        if seal.number < 1:\n",
-            ),
-        ),
-    ),
-    Planted(
-        "seals-begin-anew",
-        "a seal holds the hash of no seal before it",
-        (
-            Edit(
-                _SEALING,
-                "        seal = sealed(ask(lambda: self._store.last_seal(tenant)), heads, self._clock.now())",
-                "        seal = sealed(None, heads, self._clock.now())",
             ),
         ),
     ),
