@@ -8,7 +8,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from simulator.planted import BY_NAME, Planted
+from simulator.planted import BY_NAME
+from simulator.planted_edits import Planted
 
 
 class _PlantingLoader(SourceFileLoader):
@@ -27,7 +28,7 @@ class _PlantingLoader(SourceFileLoader):
             if source.count(edit.before) != 1:
                 raise LookupError(
                     f"fault {self._name}: its text stands {source.count(edit.before)} times in {fullname}, not once; "
-                    "adapt it in simulator/planted.py"
+                    "adapt it in simulator/planted*.py"
                 )
             source = source.replace(edit.before, edit.after)
         code: CodeType = compile(source, path, "exec")
