@@ -15,11 +15,13 @@ from aws_lambda_powertools.event_handler.openapi import swagger_ui
 from aws_lambda_powertools.event_handler.openapi.models import HTTPBearer
 from pydantic import TypeAdapter
 
+from cronfleet.domain.role import Role
 from cronfleet.version import VERSION
 
 from .answers import GatewayAnswer, ProblemAnswer
 from .app import app, routes
 from .documents import document_of
+from .permissions import PUBLIC, ROLES
 from .problems import PROBLEM_JSON
 from .reading import JSON, MERGE_PATCH
 from .schemas import ScheduleBody
@@ -28,8 +30,13 @@ DESCRIPTION: Final = """\
 Schedules that fire on time, and the history of every fire.
 
 Every refusal is a problem of RFC 9457 (`application/problem+json`) that names each field in `errors`. What the gateway
-itself refuses has the gateway's own form, `{"message": …}`: 401 without a key, 403 for a key that is not valid, 404 for
-a path that is none of its routes, 429 for too many requests.
+itself refuses has the gateway's own form, `{"message": …}`: 401 without a credential, 403 for one that is not valid,
+404 for a path that is none of its routes, 429 for too many requests.
+
+A credential is an API key or a token of the installation's identity provider, and has a role; each operation says
+which one it takes (viewer, operator, editor, tenant_admin or platform_admin, each of which may all that those before it
+may). It belongs to a tenant, and so does all that it sees. A platform admin may act for another tenant with the header
+`Cronfleet-Tenant: <id>`.
 
 Times are RFC 3339. Lists come in pages: pass the `cursor` of one to get the next. A POST may carry an
 `Idempotency-Key`: for 24 hours the same request under the same key gets the same answer and is done once; a different
@@ -75,9 +82,9 @@ OPEN_PATH: Final = "/v1/heartbeats/{token}"
 _BOUNDS: Final = {"ge": "minimum", "le": "maximum"}
 
 _GATEWAY: Final = {
-    "401": "There is no Authorization header.",
-    "403": "The key is not valid.",
-    "429": "Too many requests at a time.",
+    "401": "There is no Authorization header, or the credential has just ended.",
+    "403": "The credential is not valid (the gateway says so), or its role does not suffice (a problem).",
+    "429": "Too many requests at a time; those of one credential are counted too: see `Retry-After`.",
 }
 
 _HEADERS: Final = (
@@ -101,7 +108,9 @@ def document() -> str:
         title="Cronfleet",
         version=VERSION,
         description=DESCRIPTION,
-        security_schemes={"key": HTTPBearer(description="An API key: cf_<id>_<secret>")},
+        security_schemes={
+            "key": HTTPBearer(description="An API key, cf_<id>_<secret>, or a token of the identity provider")
+        },
         security=[{"key": []}],
     )
     spec: dict[str, Any] = _whole_numbers(json.loads(made))
@@ -150,7 +159,7 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
     operation |= {
         "operationId": f"{tag}_{function.__name__}",
         "tags": [tag],
-        "description": inspect.getdoc(function) or "",
+        "description": _described(function, ROLES[method.upper(), path]),
     }
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _of_parameter(parameter["schema"])
@@ -166,6 +175,11 @@ def _finish(method: str, path: str, operation: dict[str, Any]) -> None:
         kept = operation["requestBody"]["content"] if document.or_json else {}
         files = {media_type: {"schema": {"type": "string"}} for media_type in document.media_types}
         operation["requestBody"] = {"required": True, "content": {**kept, **files}}
+
+
+def _described(function: Any, role: Role | None) -> str:
+    text = inspect.getdoc(function) or ""
+    return text if role is PUBLIC else f"{text}\n\nRole: {role}."
 
 
 def _of_parameter(schema: dict[str, Any]) -> dict[str, Any]:
@@ -205,8 +219,7 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     for status, text in _GATEWAY.items():
         if path == OPEN_PATH and status in ("401", "403"):
             continue
-        content = {JSON: {"schema": {"$ref": "#/components/schemas/GatewayAnswer"}}}
-        responses[status] = {"description": text, "content": content}
+        responses[status] = {"description": text, "content": _said_by_either()}
     responses["431"] = {"description": "The request line and the headers are too large for the gateway."}
     _name_headers(responses)
     operation["responses"] = dict(sorted(responses.items()))
@@ -225,6 +238,13 @@ def _describe_successes(method: str, path: str, responses: dict[str, Any]) -> No
         responses["202"]["description"] = "It has begun."
     elif method == "delete":
         responses["204"] = {"description": "It is deleted."}
+
+
+def _said_by_either() -> dict[str, Any]:
+    return {
+        JSON: {"schema": {"$ref": "#/components/schemas/GatewayAnswer"}},
+        PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}},
+    }
 
 
 def _name_headers(responses: dict[str, Any]) -> None:

@@ -108,9 +108,10 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
     needed = ROLES[method, path]
     if needed is PUBLIC:
         return
-    caller = _in_tenant(event, _admission().at_home(credential_of(event)), tenant_in_path)
+    reads = method == "GET" or needed is Role.VIEWER
+    caller = _in_tenant(event, _admission().at_home(credential_of(event), reads=reads), tenant_in_path)
     caller.require(needed)
-    _check_standing(caller, method, path, reads=method == "GET" or needed is Role.VIEWER)
+    _check_standing(caller, method, path, reads=reads)
     event["requestContext"][ADMITTED] = caller
 
 

@@ -276,6 +276,17 @@ def test_a_header_that_names_no_tenants_id_is_refused(door: FrontDoor, named: st
     assert answer.fields == ["Cronfleet-Tenant"]
 
 
+def test_nothing_is_changed_from_the_moment_of_a_suspension_whatever_a_process_remembers(door: FrontDoor) -> None:
+    editor = {"authorization": f"Bearer {text_of('editor')}"}
+    spec = {"trigger": {"every": "1m"}, "target": {"handler": "billing.nightly"}}
+    assert door.call("PUT", "/v1/schedules/thing", spec, **editor).status == 201
+    door.api.store.state.tenants["acme"] = Tenant("acme", status=TenantStatus.SUSPENDED, reason="unpaid", rev=2)
+    refused = door.call("PUT", "/v1/schedules/other", spec, **editor)
+    assert refused.status == 403
+    assert refused.json["type"] == "urn:cronfleet:problem:tenant-suspended"
+    assert door.call("GET", "/v1/schedules/thing", **editor).status == 200
+
+
 def test_a_token_acts_as_its_subject_in_its_tenant(door: FrontDoor, provider: Provider) -> None:
     bearer = {"authorization": f"Bearer {provider.token(cronfleet_role=['staff', 'viewer', 'editor'])}"}
     spec = {"trigger": {"cron": "0 2 * * *", "timezone": "UTC"}, "target": {"handler": "billing.nightly"}}

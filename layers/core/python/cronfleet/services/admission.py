@@ -30,13 +30,14 @@ class Admission:
         self._rules = TenantRules(store)
         self._rates = RequestRates(store)
 
-    def at_home(self, caller: Caller) -> Caller:
-        """`caller` with its tenant's record, at most half a minute old. Raises `RateLimited`."""
+    def at_home(self, caller: Caller, *, reads: bool) -> Caller:
+        """`caller` with its tenant's record: at most half a minute old for whoever only `reads`, else as it is now, so
+        that nothing is changed any more once a suspension has returned. Raises `RateLimited`.
+        """
         now = self._clock.now()
-        record = self._rules.of([caller.tenant.tenant_id], now)[caller.tenant.tenant_id]
-        # A tenant that is older than records has none: its tier is its key's.
-        known = replace(caller, tenant=record) if record.rev else caller
-        per_second = quotas_of(known.tenant).requests_per_second
+        tenant_id = caller.tenant.tenant_id
+        recent = self._rules.of([tenant_id], now)[tenant_id]
+        per_second = quotas_of(recent if recent.rev else caller.tenant).requests_per_second
         wait = self._rates.wait(_line_of(caller), per_second, now)
         if wait:
             raise RateLimited(
@@ -44,7 +45,9 @@ class Admission:
                 field="requests_per_second",
                 retry_after_seconds=-(-wait // SECOND),
             )
-        return known
+        record = recent if reads else answer_of(lambda: self._store.get_tenant(tenant_id))
+        # A tenant that is older than records has none: its tier is its key's.
+        return replace(caller, tenant=record) if record is not None and record.rev else caller
 
     def acting_for(self, caller: Caller, tenant_id: str) -> Caller:
         """`caller` in the tenant `tenant_id`, which takes a platform admin; `NotFound` for everybody else."""
