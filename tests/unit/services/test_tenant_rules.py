@@ -1,5 +1,7 @@
 """Tenant rules: read rarely, never older than said, and never a reason to stand still."""
 
+import pytest
+
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.quota import DEFAULTS, Quotas, quotas_of
@@ -68,7 +70,7 @@ def test_a_clock_that_was_set_back_makes_no_record_young_for_ever() -> None:
     assert here.rules.of(["a"], NOON - SECOND)["a"].tier == "priority"
 
 
-def test_what_was_not_asked_for_longest_makes_room(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_what_was_not_asked_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tenant_rules, "MAX_KEPT", 2)
     here = Installation()
 
