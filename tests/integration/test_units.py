@@ -25,6 +25,7 @@ from cronfleet.ports.job_store import (
     ReplaceRun,
     UpdateTimer,
 )
+from cronfleet.ports.schedule_counts import CountSchedules
 from tests.support import examples
 from tests.support.builders import cron
 from tests.support.capacity import counted
@@ -199,3 +200,13 @@ def test_a_pause_costs_no_more_than_its_items(engine: Engine) -> None:
     # index, its status in the index by tenant, the entry in the index by subject, and the end that waits for a seal.
     assert 8.0 <= capacity.writes <= 12.0
     assert capacity.reads == 1.0, "the end of the chain"
+
+
+def test_counting_a_schedule_costs_two_units_and_one_read_whatever_the_limit(engine: Engine) -> None:
+    for number, limit in enumerate([10_000, 2]):
+        timer = waiting(f"s{number}")
+        with counted(engine.client) as plain:
+            engine.store.commit([CreateTimer(replace(timer, schedule_id=f"plain{number}"))])
+        with counted(engine.client) as capacity:
+            engine.store.commit([CreateTimer(timer), CountSchedules(f"tenant-{number}", 1, limit)])
+        assert (capacity.writes - plain.writes, capacity.reads) == (2.0, 1.0)

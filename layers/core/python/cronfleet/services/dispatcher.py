@@ -320,7 +320,7 @@ class Dispatcher:
             return
         now = self._now(shard)
         unsent: Sequence[DelayedMessage] = [
-            DelayedMessage(message, delay_until(message.due_at, now)) for message in messages
+            DelayedMessage(self._rules.kept(message, now), delay_until(message.due_at, now)) for message in messages
         ]
         for _ in range(MAX_SENDS):
             unsent = self._run_queue.send(unsent)
@@ -334,7 +334,7 @@ class Dispatcher:
             if position in losers or not isinstance(claim, ScheduleClaim):
                 continue
             for skipped in claim.skipped:
-                row = skipped_row(claim, skipped, batch.claimed_at)
+                row = self._rules.kept(skipped_row(claim, skipped, batch.claimed_at), batch.claimed_at)
                 # A row that is there already was written by a predecessor's hand for the same claim.
                 ask(partial(self._store.insert_run, row))
                 report.noted += claim.is_shadow
@@ -408,7 +408,8 @@ class Dispatcher:
             return False
         reason = "the pause reached its end"
         again = ask(lambda: list(revivals(self._store, timer, after, timer.after_pause)))
-        return self._change(timer, after, "resume", reason, [*map(InsertRun, rows), *again])
+        kept = [InsertRun(self._rules.kept(row, now)) for row in rows]
+        return self._change(timer, after, "resume", reason, [*kept, *again])
 
     def _park_all(self, parks: Sequence[Park], now: Instant, report: TickReport) -> None:
         for park in parks:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.form import Form
 from cronfleet.domain.schedule import Change, Timer
-from cronfleet.ports.job_store import InsertAudit, Refused, ScheduleStore, UpdateTimer, Write
+from cronfleet.ports.job_store import InsertAudit, InsertRun, JobStore, Refused, UpdateTimer, Write
 from cronfleet.services.asking import ask
+from cronfleet.services.tenant_rules import TenantRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Retimed:
     more: Sequence[Write] = ()
 
 
-def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> Refused | None:
+def write(store: JobStore, before: Timer, made: Retimed, entry_id: str) -> Refused | None:
     """`None` once it is done; else what somebody else's faster write left there. Raises `NoAnswer`."""
     entry = AuditEntry(
         before.tenant,
@@ -35,8 +36,13 @@ def write(store: ScheduleStore, before: Timer, made: Retimed, entry_id: str) -> 
         after=made.after,
         reason=made.reason,
     )
+    rules = TenantRules(store)  # a retiming seldom leaves rows behind: nothing is remembered for it
+    more = [
+        InsertRun(rules.kept(one.run, made.timer.updated_at)) if isinstance(one, InsertRun) else one
+        for one in made.more
+    ]
     try:
-        ask(lambda: store.commit([UpdateTimer(made.timer, before), InsertAudit(entry), *made.more]))
+        ask(lambda: store.commit([UpdateTimer(made.timer, before), InsertAudit(entry), *more]))
     except Refused as refused:
         return refused
     return None

@@ -126,6 +126,7 @@ class Sweeper:
         self._clock = clock
         self._telemetry = telemetry
         self._shards = shards
+        self._rules = TenantRules(store)
 
     def sweep(self, deadline_at: Instant) -> SweepReport:
         """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed."""
@@ -271,7 +272,7 @@ class Sweeper:
     def _refuse_expired(self, messages: Sequence[RunMessage], now: Instant) -> None:
         """A fire that no worker ever took, although it was sent again for days, ends in the ledger too."""
         for message in messages:
-            decision = decide_start(None, message, owner="", now=now)
+            decision = decide_start(None, self._rules.kept(message, now), owner="", now=now)
             if isinstance(decision, Refuse):
                 ask(partial(self._store.insert_run, decision.run))
                 self._telemetry.alarm("run_refused", run_id=message.key.run_id, reason=Code.TOO_OLD)
@@ -319,7 +320,8 @@ class Sweeper:
     def _send(self, messages: list[RunMessage], event: str) -> int:
         if not messages:
             return 0
-        unsent = self._run_queue.send([DelayedMessage(message, 0) for message in messages])
+        now = self._clock.now()
+        unsent = self._run_queue.send([DelayedMessage(self._rules.kept(message, now), 0) for message in messages])
         for message in messages:
             self._telemetry.event(event, run_id=message.key.run_id, attempt=message.attempt, batch=message.batch)
         # What was not accepted is still owed, and comes up again with the next sweep.

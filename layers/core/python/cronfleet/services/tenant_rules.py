@@ -3,11 +3,11 @@
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.quota import kept_days
-from cronfleet.domain.run import Run
+from cronfleet.domain.run import Run, RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.tenants import TenantStore
@@ -16,6 +16,8 @@ MAX_AGE: Final = 30 * SECOND
 """A change of a tenant's tier or quotas holds everywhere after this time."""
 MAX_KEPT: Final = 10_000
 """Tenants a process remembers; the one that was not asked for longest makes room."""
+
+Kept = TypeVar("Kept", Run, RunMessage)
 
 
 class TenantRules:
@@ -37,8 +39,8 @@ class TenantRules:
             self._read(old, now)
         return {one: self._recall(one) for one in wanted}
 
-    def kept(self, run: Run, now: Instant) -> Run:
-        """`run` with how long its row is to be kept."""
+    def kept(self, run: Kept, now: Instant) -> Kept:
+        """`run`, or its message, with how long its row is to be kept."""
         tenant_id = run.key.tenant
         return replace(run, kept_days=kept_days(self.of([tenant_id], now)[tenant_id]))
 
