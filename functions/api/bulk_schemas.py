@@ -53,7 +53,7 @@ class BulkPauseBody(BulkBody):
 
     until: Moment | None = Field(None, description="RFC 3339; when they resume by themselves. Left out: never.")
     reason: str = Field(
-        min_length=1, max_length=300, pattern=TEXT, description="Kept with each schedule and its history."
+        min_length=1, max_length=250, pattern=TEXT, description="Kept with each schedule and its history."
     )
 
 

@@ -6,11 +6,12 @@ from cronfleet.domain.errors import Invalid
 from tests.support.api import NIGHTLY
 
 BASE = "/v1/schedules/nightly"
+ON_TIME = {"jitter_seconds": 0}
 
 
 def history(api, *changes):
     """A schedule with a version for each of `changes`."""
-    assert api.register().status == 201
+    assert api.register(policies=ON_TIME).status == 201
     for change in changes:
         assert api.call("PATCH", BASE, change).status == 200
 
@@ -148,7 +149,7 @@ def test_a_dry_run_shows_the_schedule_as_it_would_be_and_what_becomes_of_its_fir
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("POST", "/v1/schedules", {**NIGHTLY, "id": "another"}),
+        ("POST", "/v1/schedules", {**NIGHTLY, "id": "another", "policies": ON_TIME}),
         ("PUT", "/v1/schedules/another", NIGHTLY | {"id": "another"}),
         ("PUT", BASE, {**NIGHTLY, "owner": "billing"}),
         ("PATCH", BASE, {"owner": "billing"}),

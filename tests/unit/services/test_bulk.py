@@ -3,7 +3,7 @@
 import pytest
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
-from cronfleet.domain.errors import Conflict, Invalid, Miscounted
+from cronfleet.domain.errors import ClockSkewed, Conflict, Invalid, Miscounted
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.schedule import Spec, Status
@@ -275,6 +275,13 @@ def test_when_its_time_is_up_a_bulk_stops_and_its_cursor_goes_on(here):
     here.fault = lambda when, name: None
     rest = here.do(Pausing(), cursor=first.cursor)
     assert (rest.matched, rest.cursor) == (["billing-2", "billing-3"], None)
+
+
+def test_under_a_clock_that_is_off_nothing_is_changed_and_no_schedule_is_to_blame(here):
+    here.store.state.skew_ms = 60_000
+    with pytest.raises(ClockSkewed):
+        here.do(Pausing())
+    assert here.reasons == []
 
 
 @pytest.mark.parametrize("cursor", ["x", "WyJhIl0", "WyJhIiwiIl0", "WyJcdTAwMDAiLCJhIl0"])

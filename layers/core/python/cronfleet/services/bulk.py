@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cronfleet.domain.errors import Conflict, CronfleetError, Invalid, Miscounted
+from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Invalid, Miscounted
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import TRANSITIONS, Definition, Status, Timer
 from cronfleet.domain.selection import Selection
@@ -69,7 +69,8 @@ class Bulk:
     def carry_out(self, caller: Caller, deed: Deed, asked: Asked) -> Report:
         """Do `deed` to the schedules asked for, by id, up to `limit` of them; a dry run counts and does nothing.
 
-        `Miscounted` when there are not as many as expected. Whoever goes on by a cursor has been counted before.
+        `Miscounted` when there are not as many as expected; whoever goes on by a cursor has been counted before.
+        `ClockSkewed` when this process's clock is off.
         """
         _check_status(deed, asked.selection.status)
         bulk_id, start = self._begun(asked.cursor)
@@ -130,6 +131,8 @@ class Bulk:
         try:
             conditions = Conditions(if_match=(timer.etag,))
             is_changed = deed.do(self._schedules, caller, timer.schedule_id, conditions, reason)
+        except ClockSkewed:
+            raise  # It is not this schedule's: none can be changed until the clock is right.
         except CronfleetError as error:
             report.failed[timer.schedule_id] = str(error)
         else:
