@@ -28,3 +28,17 @@ def loaded(module: str) -> set[str]:
 )
 def test_an_adapter_loads_no_library_that_it_does_not_use(module: str, unwanted: set[str]) -> None:
     assert loaded(module) & unwanted == set()
+
+
+def test_whoever_has_a_key_does_not_wait_for_what_checks_tokens() -> None:
+    code = """
+import os, sys
+os.environ.update({"CRONFLEET_TABLE_PREFIX": "x", "CRONFLEET_OIDC_ISSUER": "https://id.example.com",
+    "CRONFLEET_OIDC_AUDIENCE": "x", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "x",
+    "AWS_SECRET_ACCESS_KEY": "x"})
+from functions.authorizer import handler
+handler._service()
+print(" ".join(sys.modules))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"jwt", "cryptography", "pydantic", "aws_lambda_powertools"} & set(found) == set()

@@ -183,6 +183,26 @@ def test_a_key_does_not_revoke_itself_and_so_never_the_last_one(world: World) ->
     assert world.listed()["boss"]["status"] == "revoked"
 
 
+def test_of_two_keys_that_revoke_each_other_at_once_one_is_left(world: World) -> None:
+    """Each decides before either writes; whoever writes second sees that its own key is gone."""
+    other = world.make(Role.TENANT_ADMIN)
+    rival = replace(ADMIN, key_id=other["id"])
+    calls: list[str] = []
+
+    def first_the_other(when: str, name: str) -> None:
+        if (when, name) == ("before", "commit") and not calls:
+            calls.append("once")
+            world.keys.revoke(rival, "boss")
+
+    keys = ApiKeys(
+        store=Faulty(world.store, first_the_other), clock=world.clock, ids=CountingIds(900), secrets=Numbers()
+    )
+    with pytest.raises(Conflict, match="your own key is revoked"):
+        keys.revoke(ADMIN, other["id"])
+    assert world.gets_in(other)
+    assert world.listed()["boss"]["status"] == "revoked"
+
+
 def test_every_change_is_in_the_audit_log_with_who_made_it_and_for_whom(world: World) -> None:
     made = world.make(Role.VIEWER, PLATFORM, reason="for the dashboard")
     new = world.keys.rotate(ADMIN, made["id"], 60, "yearly").form

@@ -137,7 +137,17 @@ class ApiKeys:
         if key_id == caller.key_id:
             raise Conflict("a key cannot revoke itself: use another one, or rotate it with overlap_seconds 0")
         after = replace(before, revoked_at=now, change_id=self._ids.unique())
-        return Draft([*_put(after, before), self._audited(caller, REVOKE, before, after, reason, now)], Answer({}))
+        audited = self._audited(caller, REVOKE, before, after, reason, now)
+        return Draft([*_put(after, before), audited, *self._held(caller, now)], Answer({}))
+
+    def _held(self, caller: Caller, now: Instant) -> Sequence[Write]:
+        """The caller's own key, written as it is: of two keys that revoke each other at once, one keeps its key."""
+        own = answer_of(lambda: self._store.find_api_key(caller.key_id))
+        if own is None:
+            return ()  # A token, which nobody can revoke here.
+        if own.status(now) is not KeyStatus.LIVE:
+            raise Conflict(f"your own key is {own.status(now)} since; it changes nothing any more")
+        return (PutApiKey(replace(own, change_id=self._ids.unique()), own),)
 
     def _own(self, caller: Caller, key_id: str) -> ApiKey:
         """A key of the caller's tenant that may do no more than the caller."""
