@@ -4,9 +4,8 @@ A draft asks for a place in its tenant's line for each fire. What has none in ti
 that is reserved for it, and by that the fire is paid for, however long it waits (docs/fairness.md).
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from cronfleet.domain.claim import Claim, RunClaim, RunTimer, ScheduleClaim
@@ -49,9 +48,9 @@ class Draft:
         return self.item.reserved_at is not None and bool(self.dues)
 
     @property
-    def unpaid(self) -> tuple[Instant, ...]:
-        """When the fires are due that need a place."""
-        return self.dues[1:] if self.is_paid else self.dues
+    def unpaid(self) -> int:
+        """How many of its fires need a place."""
+        return len(self.dues) - self.is_paid
 
     @property
     def cost(self) -> int:
@@ -85,53 +84,25 @@ class Part:
 
 @dataclass(slots=True)
 class Pool:
-    """What a tenant may send now: `places` by the moment for which they were asked, and so many caught up.
+    """What a tenant may send now: so many fires that need a place, and so many caught up; at most `most` in all."""
 
-    `most` is how many fires it may have at all.
-    """
-
-    places: Counter[Instant] = field(default_factory=Counter)
+    places: int
     caught_up: int = 0
     most: int = MAX_TENANT_FIRES_PER_TICK
 
-    def take_place(self, moment: Instant) -> bool:
-        """Take a place for `moment`, if one is left."""
-        if self.places[moment] <= 0:
-            return False
-        self.places[moment] -= 1
-        return True
 
-
-def moment_of(due_at: Instant, now: Instant) -> Instant:
-    """The moment for which a fire asks for a place: its time, or now for what is due already."""
-    return max(now, due_at)
-
-
-def asked(drafts: Iterable[Draft], now: Instant) -> Counter[Instant]:
-    """How many places `drafts` ask for, by moment, soonest first."""
-    return Counter(sorted(moment_of(due_at, now) for draft in drafts for due_at in draft.unpaid))
-
-
-def divided(drafts: Sequence[Draft], pool: Pool, now: Instant) -> Iterator[Part]:
+def divided(drafts: Sequence[Draft], pool: Pool) -> Iterator[Part]:
     """How much of each of a tenant's `drafts` goes now, in their order. What `most` leaves out is not named."""
     for draft in drafts:
         if pool.most <= 0:
             return
-        fires = _served(draft, pool, now)
-        caught_up = min(draft.caught_up, pool.caught_up, pool.most - fires)
+        paid = min(int(draft.is_paid), pool.most)
+        unpaid = min(len(draft.dues) - paid, pool.places, pool.most - paid)
+        caught_up = min(draft.caught_up, pool.caught_up, pool.most - paid - unpaid)
+        pool.places -= unpaid
         pool.caught_up -= caught_up
-        pool.most -= fires + caught_up
-        yield Part(draft, fires, caught_up)
-
-
-def _served(draft: Draft, pool: Pool, now: Instant) -> int:
-    served = 0
-    for number, due_at in enumerate(draft.dues):
-        has_place = (number == 0 and draft.is_paid) or pool.take_place(moment_of(due_at, now))
-        if not has_place or served >= pool.most:
-            break
-        served += 1
-    return served
+        pool.most -= paid + unpaid + caught_up
+        yield Part(draft, paid + unpaid, caught_up)
 
 
 def over_rate(rate: Rate, until: Instant) -> Reason:

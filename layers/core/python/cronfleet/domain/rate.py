@@ -16,6 +16,9 @@ from cronfleet.domain.lease import SLOT
 MICROSECONDS: Final = 1_000
 """In a millisecond."""
 
+AHEAD: Final = 2 * SLOT
+"""How long before its place a fire may go: dispatchers look as far ahead, and what would wait less is not deferred."""
+
 SHARE: Final = 2
 """One in so many of a tenant's fires may go without asking, if they spread evenly over the shards."""
 
@@ -32,10 +35,15 @@ class Rate:
         return self.per_second * SLOT // (SHARE * SECOND * shards)
 
     def pace(self, shards: int = 0) -> "Pace":
-        """The line's pace beside the shares of so many `shards`: it has what they leave of rate and burst."""
+        """The line's pace; beside the shares of so many `shards` it has what they leave of the rate.
+
+        Fires go up to `AHEAD` before their place. So that no more than `burst` come at once all the same, the line has
+        as many fewer; a burst of less than that time's places counts as that.
+        """
         shared = self.share(shards) * shards if shards else 0
-        left = self.per_second * SLOT // SECOND - shared
-        return Pace(-(-SLOT * MICROSECONDS // left), max(1, self.burst - shared))
+        spacing = -(-SLOT * MICROSECONDS // (self.per_second * SLOT // SECOND - shared))
+        ahead = AHEAD * MICROSECONDS // spacing if shards else 0
+        return Pace(spacing, max(1, self.burst - shared - ahead))
 
 
 @dataclass(frozen=True, slots=True)

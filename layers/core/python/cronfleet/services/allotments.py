@@ -5,13 +5,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.allotment import Draft, Part, Pool, asked, by_tenant, divided, over_rate
+from cronfleet.domain.allotment import (
+    MAX_TENANT_FIRES_PER_TICK,
+    Draft,
+    Part,
+    Pool,
+    by_tenant,
+    divided,
+    over_rate,
+)
 from cronfleet.domain.dispatch_plan import Deferral, Tally
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.quota import quotas_of
-from cronfleet.domain.rate import Pace, Rate, line_of_tenant
+from cronfleet.domain.rate import AHEAD, Pace, Rate, line_of_tenant
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, NoAnswer
+from cronfleet.ports.rates import Drawn
 from cronfleet.services.asking import ask
 
 MAX_DRAWS: Final = 3
@@ -39,7 +48,7 @@ class Allotments:
         for tenant_id, own in by_tenant(drafts).items():
             rate = rate_of(tenants[tenant_id])
             pool, is_silent = self._pool(tenant_id, own, rate)
-            parts = list(divided(own, pool, self.now))
+            parts = list(divided(own, pool))
             self.tally.fires[tenant_id] += sum(part.fires + part.caught_up for part in parts)
             yield from (part for part in parts if not part.is_cut)
             if not is_silent:
@@ -54,16 +63,18 @@ class Allotments:
 
     def _pool(self, tenant_id: str, drafts: Sequence[Draft], rate: Rate) -> tuple[Pool, bool]:
         """What the tenant may send now; and whether its line gave no answer: then nobody knows what has to wait."""
-        pool = Pool(most=max(0, Pool().most - self.tally.fires[tenant_id]))
-        pace = rate.pace(self.shards)
+        pool = Pool(0, most=max(0, MAX_TENANT_FIRES_PER_TICK - self.tally.fires[tenant_id]))
+        wanted, caught_up = sum(draft.unpaid for draft in drafts), sum(draft.caught_up for draft in drafts)
+        pool.places = self._unasked(tenant_id, rate, min(wanted, pool.most))
+        pool.caught_up = self._unasked(tenant_id, rate, min(caught_up, pool.most))
         try:
-            for moment, count in asked(drafts, self.now).items():
-                free = self._unasked(tenant_id, rate, count)
-                pool.places[moment] = free + self._draw(tenant_id, pace, count - free, moment)
-            caught_up = sum(draft.caught_up for draft in drafts)
-            free = self._unasked(tenant_id, rate, caught_up)
-            # Missed time gets what is left by now: it never moves the line ahead of what is due on time.
-            pool.caught_up = free + self._draw(tenant_id, pace, caught_up - free, self.now)
+            pool.places += self._draw(tenant_id, rate, min(wanted, pool.most) - pool.places, self.now + AHEAD)
+            # Missed time gets what is left by now, so that it never moves the line ahead of what is due on time; but
+            # one of its fires has its turn like anything else, or it might wait for ever.
+            left = min(caught_up, pool.most) - pool.caught_up
+            pool.caught_up += self._draw(tenant_id, rate, left, self.now)
+            if caught_up and not pool.caught_up:
+                pool.caught_up = self._draw(tenant_id, rate, 1, self.now + AHEAD)
         except NoAnswer:
             return pool, True
         return pool, False
@@ -76,18 +87,22 @@ class Allotments:
         self.tally.unasked[tenant_id] += free
         return free
 
-    def _draw(self, tenant_id: str, pace: Pace, count: int, moment: Instant) -> int:
-        """How many places, `count` at most, the tenant's line gives that are free by `moment`."""
-        floor, ceiling = pace.floor(moment), pace.ceiling(moment)
+    def _draw(self, tenant_id: str, rate: Rate, count: int, until: Instant) -> int:
+        """How many places, `count` at most, the tenant's line gives that are free by `until`."""
+        pace = rate.pace(self.shards)
         for _ in range(MAX_DRAWS):
             if count <= 0:
                 return 0
-            draw = partial(self.store.draw, line_of_tenant(tenant_id), pace.span(count), floor=floor, ceiling=ceiling)
-            drawn = ask(draw)
+            drawn = self._ask(tenant_id, pace, count, pace.ceiling(until))
             if drawn.is_granted:
                 return count
-            count = min(count, pace.room(drawn.start, moment))
+            count = min(count, pace.room(drawn.start, until))
         return 0
+
+    def _ask(self, tenant_id: str, pace: Pace, count: int, ceiling: int | None) -> Drawn:
+        floor = pace.floor(self.now)
+        draw = partial(self.store.draw, line_of_tenant(tenant_id), pace.span(count), floor=floor, ceiling=ceiling)
+        return ask(draw)
 
     def deferrals(self, drafts: Sequence[Draft], tenant: Tenant) -> list[Deferral]:
         """Places for `drafts` of one tenant, which have to wait; none when its line gives no answer."""
@@ -100,9 +115,8 @@ class Allotments:
         if not count:
             return []
         pace = rate.pace(self.shards)
-        draw = partial(self.store.draw, line_of_tenant(tenant_id), pace.span(count), floor=pace.floor(self.now))
         try:
-            drawn = ask(draw)
+            drawn = self._ask(tenant_id, pace, count, None)
         except NoAnswer:
             return []
         return pace.places(drawn.start, count, self.now)
