@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from cronfleet.domain.audit_chain import SEAL_SLICES
 from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.calendar_form import parse_content
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, ClaimOutcome, RunClaim, ScheduleClaim
@@ -26,12 +27,14 @@ from cronfleet.ports.job_store import (
     UpdateTimer,
 )
 from cronfleet.ports.schedule_counts import CountSchedules
+from cronfleet.services.sealing import Sealer
 from tests.support import examples
 from tests.support.builders import cron
 from tests.support.capacity import counted
 from tests.support.examples import TENANT, changed, claim_of, run, run_timer, waiting
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine, dynamodb_engine
+from tests.support.world import Notes
 
 pytestmark = pytest.mark.emulator
 
@@ -210,3 +213,17 @@ def test_counting_a_schedule_costs_two_units_and_one_read_whatever_the_limit(eng
         with counted(engine.client) as capacity:
             engine.store.commit([CreateTimer(timer), CountSchedules(f"tenant-{number}", 1, limit)])
         assert (capacity.writes - plain.writes, capacity.reads) == (2.0, 1.0)
+
+
+def test_a_seal_costs_two_units_for_each_chain_that_has_grown_and_reads_alone_while_none_has(engine: Engine) -> None:
+    sealer = Sealer(store=engine.store, clock=engine.clock, telemetry=Notes())
+    with counted(engine.client) as nothing:
+        sealer.seal(NOON + MINUTE)
+    assert (nothing.writes, nothing.reads) == (0.0, SEAL_SLICES / 2)
+    for number in range(30):
+        entries = [examples.audit(f"{number}-{turn}", subject=f"schedule:s{number}") for turn in range(3)]
+        engine.store.commit([InsertAudit(entry) for entry in entries])
+    with counted(engine.client) as capacity:
+        assert sealer.seal(NOON + MINUTE).chains == 30
+    # However often each was changed: its mark, and its entry that leaves the index; the seal itself is a few KB.
+    assert 60.0 < capacity.writes <= 65.0
