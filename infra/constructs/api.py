@@ -30,7 +30,7 @@ class Api(Function):
         job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
-        job_store.grant(self.role, schema.TENANTS, READ + WRITE)
+        job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
         # What a calendar's new version starts, and how far the jobs are.
         job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)
         # A heartbeat URL is put anew with each ping, in one transaction with it; nothing of it is ever deleted here.
