@@ -8,6 +8,7 @@ from typing import Final
 
 from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_edits import Edit, Planted
+from simulator.planted_quotas import QUOTA_FAULTS
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
@@ -29,6 +30,7 @@ _CALENDARS: Final = "cronfleet.services.calendars"
 
 FAULTS: Final = (
     *AUDIT_FAULTS,
+    *QUOTA_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

@@ -10,7 +10,7 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.zone_release import ZoneRelease
 from simulator import faults as fault_kinds
-from simulator import population, zone_change
+from simulator import population, quotas, zone_change
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
@@ -73,6 +73,7 @@ def simulate(
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
     world = World(seed, faults, rate=rng.choice([_tight_rate(schedules), WIDE_RATE]))
     _populate(world, rng, schedules, calm_at)
+    _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
@@ -91,6 +92,14 @@ def simulate(
         found = [one for one in (violation, *broken) if one is not None]
         violation = min(found, default=None, key=lambda one: one.at)
     return _report(world, seed, violation, faults.kinds, (settled_at - calm_at) // MINUTE)
+
+
+def _limit_schedules(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
+    """In half of the worlds tenants may not have all that they ask for; in half, they come from before counting."""
+    if rng.random() < 0.5:
+        quotas.limit_schedules(world, rng, dict.fromkeys(population.TENANTS, schedules // len(population.TENANTS) + 1))
+    if rng.random() < 0.5:
+        world.loop.at(rng.randint(START + 2 * MINUTE, calm_at), partial(quotas.forget_counting, world))
 
 
 def _tight_rate(schedules: int) -> Rate:

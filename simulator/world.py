@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
-from cronfleet.domain.errors import ClockSkewed, Conflict, CronfleetError, Exists, Invalid, NotFound, Stale
+from cronfleet.domain.errors import (
+    ClockSkewed,
+    Conflict,
+    CronfleetError,
+    Exists,
+    Invalid,
+    NotFound,
+    QuotaExceeded,
+    Stale,
+)
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import RunMessage
@@ -39,7 +48,7 @@ START: Final = 1_796_040_000_000
 """2026-11-30T12:00:00Z: when every world begins."""
 
 SHARDS: Final = 2
-REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed)
+REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed, QuotaExceeded)
 
 
 class _TrueTime:

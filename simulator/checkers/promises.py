@@ -14,6 +14,7 @@ from simulator.checkers.audit_chain import check_audit_chain
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
+from simulator.checkers.quotas import check_quotas
 from simulator.checkers.shadow import check_shadow
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.versions import check_versions
@@ -242,6 +243,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_calendars,
     lambda world, spans: check_dead_letters(world, spans.end_at),
     lambda world, spans: check_versions(world, spans.end_at),
+    lambda world, spans: check_quotas(world, spans.end_at),
 )
 
 
