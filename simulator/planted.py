@@ -218,7 +218,7 @@ FAULTS: Final = (
         (
             Edit(
                 _DISPATCHER,
-                "DelayedMessage(message, delay_until(message.due_at, now))",
+                "DelayedMessage(self._rules.kept(message, now), delay_until(message.due_at, now))",
                 "DelayedMessage(message, 900)",
             ),
         ),
@@ -315,7 +315,7 @@ FAULTS: Final = (
         (
             Edit(
                 _CHANGING,
-                "        writes = list(draft.writes)",
+                "        writes = [_kept(write, caller) for write in draft.writes]",
                 "        writes = [write for write in draft.writes if type(write).__name__ != 'InsertAudit']",
             ),
         ),
