@@ -64,6 +64,15 @@ def test_every_schedule_of_the_first_version_is_read_and_goes_on(left: Chain) ->
     assert [entry["code"] for entry in entries(left, "paused")] == ["ran", "paused", "ran", "ran"]
     answer = left.call("DELETE", "/v1/schedules/paused?reason=over")
     assert answer.status in (200, 204), answer.text
+    listed = left.call("GET", "/v1/audit?schedule=paused").json["entries"]
+    assert [(entry["action"], entry["seq"]) for entry in listed] == [
+        ("cancel", 2),
+        ("resume", 1),
+        ("pause", None),
+        ("create", None),
+    ], "what the first version wrote stands in no chain"
+    verdict = left.call("GET", "/v1/audit/verify").json
+    assert (verdict["ok"], verdict["first_bad"]) == (True, None), verdict
 
 
 def entries(left: Chain, schedule_id: str) -> list[dict[str, Any]]:

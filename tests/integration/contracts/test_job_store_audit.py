@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from cronfleet.domain.audit import AuditEntry, Wanted, id_prefix, schedule_subject
+from cronfleet.domain.audit import AuditEntry, Broken, Wanted, id_prefix, schedule_subject
 from cronfleet.domain.audit_chain import entry_digest, sealed, slice_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, Instant
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, Refused
 from tests.support.examples import TENANT, waiting
 from tests.support.settable_clock import NOON
@@ -96,11 +97,35 @@ def test_entries_from_before_there_were_chains_are_listed_after_those_in_one(eng
     assert read(engine.store, NOON - 2 * DAY, NOON - DAY) == [old[0]]
 
 
-def test_a_cursor_of_another_list_is_refused(store: Any) -> None:
+def test_a_cursor_of_another_list_is_refused(engine: Engine) -> None:
+    store = engine.store
     write(store, *(entry(NOON + number) for number in range(3)))
-    for foreign in ("x", "WyJhIl0x"):
+    foreign = ["x", "WyJhIl0x"]
+    if engine.client is not None:
+        foreign += [cursors.encode(["all", f"{id_prefix(NOON)}x"]), cursors.encode(["chain", "9"])]
+        foreign.append(cursors.encode(["chain", f"{id_prefix(NOON)}{'x' * 100}"]))
+    for cursor in foreign:
         with pytest.raises(Invalid):
-            store.list_audit(TENANT, Wanted(0, NOON + HOUR, NIGHTLY), cursor=foreign, limit=1)
+            store.list_audit(TENANT, Wanted(NOON - HOUR, NOON + HOUR, NIGHTLY), cursor=cursor, limit=1)
+
+
+def test_an_entry_that_cannot_be_read_is_left_out_of_lists_and_named_to_whoever_walks(engine: Engine) -> None:
+    if engine.client is None:
+        pytest.skip("memory holds values, all of which can be read")
+    entries = [entry(NOON + number) for number in range(3)]
+    write(engine.store, *entries)
+    table, key = f"{engine.prefix}-audit", {"pk": {"S": TENANT}, "sk": {"S": entries[1].entry_id}}
+    item = engine.client.get_item(TableName=table, Key=key, ConsistentRead=True)["Item"]
+    engine.client.put_item(TableName=table, Item={**item, "after": {"S": "{"}})
+    assert read(engine.store, NOON, NOON + HOUR) == [entries[2], entries[0]]
+    assert read(engine.store, NOON, NOON + HOUR, subject="") == [entries[2], entries[0]]
+    broken = engine.store.walk_audit(TENANT, "", 10)[1]
+    assert isinstance(broken, Broken)
+    assert broken.entry_id == entries[1].entry_id
+    assert engine.store.get_audit(TENANT, [broken.entry_id]) == {broken.entry_id: broken}
+    moved = {**item, "chain": {"S": f"{TENANT}#schedule:other"}}
+    engine.client.put_item(TableName=table, Item=moved)
+    assert isinstance(engine.store.walk_audit(TENANT, "", 10)[1], Broken)
 
 
 # --- chains --------------------------------------------------------------------------------------------------------

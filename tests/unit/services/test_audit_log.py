@@ -13,6 +13,7 @@ from cronfleet.domain.audit_chain import MAX_LINES, entry_digest, linked, seal_d
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.tenant import Tenant
+from cronfleet.ports import cursors
 from cronfleet.ports.job_store import Damaged, InsertAudit, NoAnswer
 from cronfleet.services import audit_log, audit_verification, sealing
 from cronfleet.services.access import Caller
@@ -403,9 +404,18 @@ def test_a_log_that_is_verified_in_pieces_gets_the_same_verdict(
 
 
 def test_a_foreign_cursor_is_refused(office: Office, three_chains: list[str]) -> None:
-    for cursor in ("x", "WyJhIiwiYiJd", "WyJzZWFscyIsIngiXQ"):
+    made = (
+        ["a", "b"],
+        ["seals", "x"],
+        ["seals", "9" * 13],
+        ["seals", "٣"],
+        ["heads", "é"],
+        ["entries", "x" * 513],
+    )
+    for cursor in ("x", *map(cursors.encode, made)):
         with pytest.raises(Invalid):
             office.log.verify(ACME, cursor)
+    for cursor in ("x", *(cursors.encode([*one, "1"]) for one in made), cursors.encode(["entries", "x", "y"])):
         with pytest.raises(Invalid):
             office.log.export(ACME, cursor=cursor, limit=10)
 

@@ -14,7 +14,8 @@ class AuditStore(Protocol):
     def list_audit(self, tenant: str, wanted: Wanted, *, cursor: str | None, limit: int) -> Page[AuditEntry]:
         """The entries that are `wanted`, newest first; by an index where a subject is named.
 
-        A page may be short, or empty, and still have a cursor: other entries lie in between. Raises `Damaged`.
+        A page may be short, or empty, and still have a cursor: other entries lie in between. What cannot be read is
+        left out.
         """
         ...
 

@@ -12,7 +12,7 @@ from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.page import Page
 from cronfleet.services.access import Caller
-from cronfleet.services.audit_verification import ENTRIES, SEALS, SEALS_PAGE, Verification
+from cronfleet.services.audit_verification import ENTRIES, SEALS, SEALS_PAGE, Verification, is_place
 from cronfleet.services.changing import answer_of
 
 VERIFYING_TIME: Final = 20 * SECOND
@@ -89,7 +89,7 @@ class AuditLog:
 
 def _export_place(cursor: str) -> tuple[str, str, int]:
     stage, after, last_seal = cursors.decode(cursor, 3)
-    if stage not in (ENTRIES, SEALS) or not last_seal.isdecimal() or (stage == SEALS and not after.isdecimal()):
+    if stage not in (ENTRIES, SEALS) or not is_place(stage, after) or not is_place(SEALS, last_seal):
         raise cursors.foreign()
     return stage, after, int(last_seal)
 

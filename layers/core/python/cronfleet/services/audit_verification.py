@@ -16,6 +16,10 @@ from cronfleet.services.changing import answer_of
 PAGE: Final = 300
 """Entries, or ends of chains, that are read at a time."""
 SEALS_PAGE: Final = 20
+MAX_DIGITS: Final = 12
+"""Of a seal's number."""
+MAX_PLACE: Final = 512
+"""Characters of an id, or of a subject."""
 
 ENTRIES: Final = "entries"
 HEADS: Final = "heads"
@@ -47,7 +51,7 @@ class Verification:
         """
         steps: dict[str, Step] = {ENTRIES: self._entries, HEADS: self._heads, SEALS: self._seals}
         stage, place = (ENTRIES, "") if cursor is None else cursors.decode(cursor, 2)
-        if stage not in steps or (stage == SEALS and not place.isdecimal()):
+        if stage not in steps or not is_place(stage, place):
             raise cursors.foreign()
         try:
             self._begin()
@@ -129,6 +133,13 @@ class Verification:
     def _is_bad(self, bad: Bad | None) -> bool:
         self.bad = bad
         return bad is not None
+
+
+def is_place(stage: str, place: str) -> bool:
+    """Whether a cursor may say so: an id, a subject, or the number of a seal."""
+    if stage == SEALS:
+        return place.isascii() and place.isdecimal() and len(place) <= MAX_DIGITS
+    return place.isascii() and len(place) <= MAX_PLACE
 
 
 def _is_behind(head: Head | None, entry: AuditEntry) -> bool:

@@ -62,7 +62,7 @@ class Sealer:
     def _seal(self, tenant: str, subjects: list[str], report: SealReport) -> None:
         stored = ask(lambda: self._store.get_heads(tenant, subjects))
         # The index is a hint: what has been sealed meanwhile stands in it a moment longer.
-        heads = [head for head in stored.values() if head.seal is None]
+        heads = [head for _, head in sorted(stored.items()) if head.seal is None]
         if not heads:
             return
         seal = sealed(ask(lambda: self._store.last_seal(tenant)), heads, self._clock.now())

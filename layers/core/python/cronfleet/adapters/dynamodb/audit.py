@@ -7,7 +7,7 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.chains import read_heads
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
-from cronfleet.adapters.dynamodb.items.audit import audit_of, audit_or_broken
+from cronfleet.adapters.dynamodb.items.audit import audit_or_broken
 from cronfleet.adapters.dynamodb.items.chains import head_of, seal_item, seal_of
 from cronfleet.domain.audit import AuditEntry, Broken, Wanted, id_prefix
 from cronfleet.domain.audit_chain import Chain, Head, Seal
@@ -23,6 +23,7 @@ LIST_PAGE: Final = 100
 _ID_MARGIN: Final = MINUTE
 """An entry's id is made by the clock of its process, its `at` is never before the change that preceded it."""
 _PAST_EVERY_ID: Final = "~"
+MAX_ID: Final = 64
 
 _ALL: Final = "all"
 _CHAIN: Final = "chain"
@@ -43,7 +44,7 @@ class DynamoAudit:
     def list_audit(self, tenant: str, wanted: Wanted, *, cursor: str | None, limit: int) -> Page[AuditEntry]:
         first_stage = _CHAIN if wanted.subject else _ALL
         stage, after = (first_stage, "") if cursor is None else cursors.decode(cursor, 2)
-        if stage not in ((_CHAIN, _BEFORE) if wanted.subject else (_ALL,)):
+        if stage not in ((_CHAIN, _BEFORE) if wanted.subject else (_ALL,)) or not _may_follow(after, wanted):
             raise cursors.foreign()
         found: list[AuditEntry] = []
         if stage == _CHAIN:
@@ -89,8 +90,8 @@ class DynamoAudit:
             if item is None:
                 return Page(found, _cursor(stage, last))
             last = item["sk"]["S"]
-            entry = audit_of(item)
-            if wanted.takes(entry) and (stage == _ALL or entry.link is None):
+            entry = audit_or_broken(item)
+            if isinstance(entry, AuditEntry) and wanted.takes(entry) and (stage == _ALL or entry.link is None):
                 if len(found) == limit:
                     return Page(found, _cursor(stage, found[-1].entry_id))
                 found.append(entry)
@@ -117,8 +118,8 @@ class DynamoAudit:
     def _entries(self, tenant: str, ids: Sequence[str]) -> list[AuditEntry]:
         """In the order of `ids`; what is not there, an index's entry notwithstanding, is left out."""
         items = self._database.batch_get(schema.AUDIT, [(tenant, one) for one in ids])
-        found = {item["sk"]["S"]: item for item in items}
-        return [audit_of(found[one]) for one in ids if one in found]
+        found = {item["sk"]["S"]: audit_or_broken(item) for item in items}
+        return [entry for one in ids if isinstance(entry := found.get(one), AuditEntry)]
 
     # --- entries and ends ----------------------------------------------------------------------------------------
 
@@ -192,6 +193,12 @@ class DynamoAudit:
 def _ids(wanted: Wanted) -> dict[str, Mapping[str, str]]:
     first, end = (id_prefix(max(0, at)) for at in (wanted.since - _ID_MARGIN, wanted.until + _ID_MARGIN))
     return {":first": text(first), ":end": text(f"{end}{_PAST_EVERY_ID}")}
+
+
+def _may_follow(after: str, wanted: Wanted) -> bool:
+    """Whether a list of those that are `wanted` can go on after this id: DynamoDB refuses a start that lies outside."""
+    ids = _ids(wanted)
+    return not after or (after.isascii() and len(after) <= MAX_ID and ids[":first"]["S"] <= after <= ids[":end"]["S"])
 
 
 def _may_be_wanted(item: Mapping[str, Any], wanted: Wanted) -> bool:
