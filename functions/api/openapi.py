@@ -212,7 +212,8 @@ def _finish_answers(method: str, path: str, operation: dict[str, Any]) -> None:
     responses.pop("422", None)
     _describe_successes(method, path, responses)
     for status in _refusals(method, path, operation):
-        content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemAnswer"}}}
+        # A path that the gateway cannot read is none of its routes.
+        content = _said_by_either() if status == "404" else {PROBLEM_JSON: _said_by_either()[PROBLEM_JSON]}
         responses[status] = {"description": _REFUSALS[status], "content": content}
     if path == "/v1/health":
         responses["503"] = {**responses["200"], "description": "The job store does not answer."}
@@ -267,7 +268,7 @@ def _refusals(method: str, path: str, operation: dict[str, Any]) -> list[str]:
         found.append("412")
     if "idempotency-key" in headers:
         found.append("422")
-    if "idempotency-key" in headers or method in ("put", "patch") or path.startswith("/v1/bulk/"):
+    if method != "get" and ROLES[method.upper(), path] is not Role.VIEWER:
         found.append("409")
     return sorted(found)
 
