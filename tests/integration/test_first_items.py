@@ -75,6 +75,18 @@ def test_every_schedule_of_the_first_version_is_read_and_goes_on(left: Chain) ->
     assert (verdict["ok"], verdict["first_bad"]) == (True, None), verdict
 
 
+def test_its_schedules_are_counted_when_somebody_asks_and_go_on(left: Chain) -> None:
+    listed = left.call("GET", "/v1/schedules?limit=50").json["schedules"]
+    usage = left.call("GET", "/v1/tenants/acme/usage").json["quotas"]["schedules"]
+    assert usage == {"use": len(listed), "limit": 10_000}
+    before = left.call("GET", "/v1/schedules/dropped").json["next_fire_at"]
+    left.until(left.now + MINUTE)
+    assert left.call("GET", "/v1/schedules/dropped").json["next_fire_at"] > before
+    left.call("DELETE", "/v1/schedules/dropped")
+    after = left.call("GET", "/v1/tenants/acme/usage").json["quotas"]["schedules"]
+    assert after["use"] == usage["use"] - 1
+
+
 def entries(left: Chain, schedule_id: str) -> list[dict[str, Any]]:
     target = f"/v1/schedules/{schedule_id}/ledger?from={to_text(CREATED_AT)}&to={to_text(STOPPED_AT + 3 * MINUTE)}"
     found: list[dict[str, Any]] = [e for e in left.call("GET", target).json["entries"] if e["code"] != "not_due"]

@@ -19,7 +19,7 @@ from cronfleet import settings
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
 from cronfleet.domain.lease import SLOT, slot_of
 from functions.api import handler as api
-from functions.api.routes import health, ledger, runs, schedules
+from functions.api.routes import health, ledger, runs, schedules, tenants
 from functions.dispatcher import handler as dispatcher
 from functions.sweeper import handler as sweeper
 from functions.ticker import handler as ticker
@@ -146,7 +146,7 @@ def chain(start: Instant) -> Iterator[Chain]:
 
 def _forget_services() -> None:
     """Functions keep their service between invocations; a new installation needs new ones."""
-    for module in (ticker, dispatcher, sweeper, worker, schedules, runs, ledger, health):
+    for module in (ticker, dispatcher, sweeper, worker, schedules, runs, ledger, tenants, health):
         for name in ("_service", "_settings"):
             cached = getattr(module, name, None)
             if cached is not None:
