@@ -1,6 +1,6 @@
 """AWS as far as the product sees it: functions that are invoked, queues that are polled, a call each minute."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -77,7 +77,11 @@ class _Message(Generic[Body]):
 
 
 class Queue(Generic[Body]):
-    """A standard queue with its event-source mapping: at least once, in any order, one message per invocation."""
+    """A standard queue with its event-source mapping: at least once, in any order, one message per invocation.
+
+    With `group` it is a fair queue: while messages wait, the group with the fewest in flight is served first, as SQS
+    does by MessageGroupId.
+    """
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class Queue(Generic[Body]):
         handle: Callable[[Process, Body], Any],
         visibility_seconds: int,
         concurrency: int,
+        group: Callable[[Body], str] = lambda _: "",
     ) -> None:
         self._functions = functions
         self._loop = loop
@@ -97,7 +102,9 @@ class Queue(Generic[Body]):
         self._handle = handle
         self._visibility = visibility_seconds * SECOND
         self._free = concurrency
-        self._waiting: deque[_Message[Body]] = deque()
+        self._group = group
+        self._in_flight: Counter[str] = Counter()
+        self._waiting: dict[str, deque[_Message[Body]]] = {}
         self.dead: list[tuple[int, Body]] = []
         """The dead-letter queue: when each came to it, and what."""
 
@@ -119,7 +126,7 @@ class Queue(Generic[Body]):
             end = getattr(self._weather.faults, outage)[1]
             self._loop.at(end + self._weather.rng.randint(0, 2_000), lambda: self._arrive(message))
         elif self._free == 0:
-            self._waiting.append(message)
+            self._waiting.setdefault(self._group(message.body), deque()).append(message)
         else:
             self._deliver(message)
 
@@ -130,6 +137,7 @@ class Queue(Generic[Body]):
 
     def _deliver(self, message: _Message[Body]) -> None:
         self._free -= 1
+        self._in_flight[self._group(message.body)] += 1
         message.receives += 1
         self._functions.invoke(
             self._kind,
@@ -139,11 +147,22 @@ class Queue(Generic[Body]):
 
     def _over(self, message: _Message[Body], process: Process) -> None:
         self._free += 1
+        self._in_flight[self._group(message.body)] -= 1
         if process.error is not None:
             self._give_back(message)
-        if self._waiting:
-            following = self._waiting.popleft()
+        following = self._next()
+        if following is not None:
             self._loop.after(0, lambda: self._arrive(following))
+
+    def _next(self) -> _Message[Body] | None:
+        """The oldest of those that wait in the group with the fewest in flight."""
+        if not self._waiting:
+            return None
+        group = min(self._waiting, key=lambda name: self._in_flight[name])
+        message = self._waiting[group].popleft()
+        if not self._waiting[group]:
+            del self._waiting[group]
+        return message
 
     def _give_back(self, message: _Message[Body]) -> None:
         if message.receives >= MAX_RECEIVES:

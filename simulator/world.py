@@ -74,8 +74,9 @@ class Ids:
 class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
-    def __init__(self, seed: int, faults: Faults, rate: Rate) -> None:
+    def __init__(self, seed: int, faults: Faults, rate: Rate, shards: int = SHARDS) -> None:
         self.seed = seed
+        self.shards = shards
         self.loop = Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
@@ -92,9 +93,14 @@ class World:
         self._ids = Ids()
         self._notes = Notes(self.history)
         self._requests = count(1)
-        self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * SHARDS)
+        self._jobs: type[Jobs] = Jobs
+        self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * self.shards)
         self.runs = self._queue(
-            "worker", self._work, visibility_seconds=5_400, concurrency=self.rng.choice([20, 50, 200])
+            "worker",
+            self._work,
+            visibility_seconds=5_400,
+            concurrency=self.rng.choice([20, 50, 200]),
+            group=lambda message: message.key.tenant,
         )
         self._each_minute()
 
@@ -104,7 +110,7 @@ class World:
         for tenant in population.TENANTS:
             self.store.state.tenants[tenant] = Tenant(tenant, quotas=quotas, rev=1)
 
-    def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: int) -> Queue[Any]:
+    def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: Any) -> Queue[Any]:
         return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)
 
     # --- the product's functions, each on the ports that this invocation sees --------------------------------
@@ -127,7 +133,7 @@ class World:
             clock=process,
             ids=self._ids,
             telemetry=self._notes,
-            shards=SHARDS,
+            shards=self.shards,
         )
 
     def _dispatch(self, process: Process, tick: Tick) -> None:
@@ -135,7 +141,7 @@ class World:
 
     def _work(self, process: Process, message: RunMessage) -> None:
         wire = Wire(self.weather, process)
-        jobs = Jobs(process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing)
+        jobs = self._jobs(process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing)
         Worker(
             store=self._store(process),
             run_queue=self._run_queue(process),
@@ -152,7 +158,7 @@ class World:
             dispatcher=self._dispatcher(process),
             clock=process,
             telemetry=self._notes,
-            shards=SHARDS,
+            shards=self.shards,
             retimings=self._retimings(process),
             sealer=Sealer(store=self._store(process), clock=process, telemetry=self._notes),
         ).sweep(process.now() + 100_000)
@@ -166,7 +172,9 @@ class World:
 
     def _lay_ticks(self, process: Process) -> None:
         queue = WiredQueue(lambda entry: self.ticks.put(*entry), Wire(self.weather, process), self.weather)
-        Ticker(tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
+        Ticker(
+            tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=self.shards
+        ).tick()
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------
 
@@ -193,7 +201,7 @@ class World:
 
         def body(process: Process) -> Any:
             store = self._store(process)
-            schedules = Schedules(store=store, clock=process, ids=self._ids, shards=SHARDS)
+            schedules = Schedules(store=store, clock=process, ids=self._ids, shards=self.shards)
             return change(schedules, Runs(store=store, clock=process, ids=self._ids), caller, schedule_id)
 
         self.functions.invoke("api", body, lambda process: self._answered(request, process))
