@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.claim import RunClaim, RunTimer, ScheduleClaim, TimerKind, Unreadable
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_OUTSTANDING, Plan, claim_schedule, first_fire
+from cronfleet.domain.dispatch_plan import LOOK_AHEAD, MAX_OUTSTANDING, claim_schedule, first_fire
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
@@ -18,7 +18,7 @@ from cronfleet.domain.schedule import Pause, Status
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.domain.trigger import fires as fires_of
 from tests.support.builders import at, backlog_of, cron, every, timer
-from tests.support.planning import plan
+from tests.support.planning import Planned, plan
 
 TWO = at("2026-12-01 02:00")
 
@@ -232,7 +232,7 @@ def test_a_pause_ends_only_when_its_time_has_come() -> None:
 def test_an_index_entry_of_a_schedule_that_is_not_active_is_left_alone() -> None:
     for status in (Status.CANCELLED, Status.COMPLETED, Status.HELD, Status.PARKED):
         made = plan([timer(every(60), TWO, status=status)], TWO)
-        assert made == Plan()
+        assert made == Planned()
 
 
 def test_a_runs_own_timer_is_claimed_as_it_stands() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from cronfleet.domain.allotment import Draft, Part
+from cronfleet.domain.allotment import Draft, Part, by_tenant
 from cronfleet.domain.backlog import Backlog, Stretch, first_of
 from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, before, extended, missed_reason, taken, wanted
 from cronfleet.domain.claim import (
@@ -105,12 +105,13 @@ class Tally:
 class Plan:
     """What to do about what was read ahead.
 
-    `drafts` asks for claims; once it is known what may go (`allotment`), `settle` makes them `claims`, in the rounds of
+    `drafts` asks for claims; once it is known what may go (`allotment`), `settle` makes claims of it, in the rounds of
     the tenants, and what has to wait is `waiting`.
     """
 
     drafts: list[Draft] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    noted: list[Claim] = field(default_factory=list)
+    """Claims that only note what does not run: nobody waits for them."""
     waiting: list[Draft] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
@@ -141,16 +142,24 @@ def drafted(items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
     return made
 
 
-def settle(made: Plan, parts: Iterable[Part], now: Instant, tally: Tally, tiers: Mapping[str, str]) -> None:
-    """Make claims of the `parts` of its drafts that go now, in rounds. `tiers` says through which queues they go."""
+def in_rounds(drafts: Sequence[Draft], tiers: Mapping[str, str]) -> list[Draft]:
+    """`drafts` by deficit round robin over their tenants."""
+    return rounds(by_tenant(drafts), cost=lambda draft: draft.cost, quantum=lambda tenant: quantum_of(tiers[tenant]))
+
+
+def settle(made: Plan, parts: Iterable[Part], now: Instant, tally: Tally, tiers: Mapping[str, str]) -> list[Claim]:
+    """The claims of those of the `parts` that go now, in rounds; the others wait in `made`.
+
+    `tiers` says through which queues they go.
+    """
     queues: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
         if part.waits:
             made.waiting.append(part.draft)
         else:
             queues[part.draft.tenant].append(part)
-    for part in rounds(queues, cost=lambda part: part.draft.cost, quantum=lambda tenant: quantum_of(tiers[tenant])):
-        made.claims.append(_sent_by(_settled(part, now, tally), tiers[part.draft.tenant]))
+    ordered = rounds(queues, cost=lambda part: part.draft.cost, quantum=lambda tenant: quantum_of(tiers[tenant]))
+    return [_sent_by(_settled(part, now, tally), tiers[part.draft.tenant]) for part in ordered]
 
 
 def _sent_by(claim: Claim, tier: str) -> Claim:
@@ -190,7 +199,7 @@ def _plan_shadow(timer: Timer, now: Instant, made: Plan) -> None:
     if timer.nominal_at is None or timer.due_at is None or timer.due_at > now:
         return
     try:
-        made.claims.append(shadow_claim(timer, now))
+        made.noted.append(shadow_claim(timer, now))
     except UNCOMPUTABLE as error:
         made.parks.append(Park(timer, uncomputable(error)))
 

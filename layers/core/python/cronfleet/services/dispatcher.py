@@ -5,7 +5,7 @@ only then claimed; so whoever takes the shard after a crash finds the one open b
 the same batch id, and knows for each whether it was won.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -31,6 +31,7 @@ from cronfleet.domain.dispatch_plan import (
     Resume,
     Tally,
     drafted,
+    in_rounds,
     settle,
     uncomputable,
 )
@@ -73,6 +74,12 @@ from cronfleet.services.zone_step import ZoneStep
 MAX_SENDS: Final = 5
 """How often messages that the run queue did not take are sent again within a tick."""
 
+
+FIRST_SLICE: Final = 200
+"""Claims by which a tick sees how many more it has time for."""
+
+SHORTEST_WORK: Final = 3 * SECOND
+"""How long a tick works that comes late in its slot. The one after next still sees everything before its time."""
 
 DEFERRALS_AT_ONCE: Final = 100
 """Places that are drawn together for what has to wait; so much of it at least is moved in each tick."""
@@ -124,7 +131,8 @@ class _Serving:
     """A tick that is being served: what it reads, what it has taken, and what has to wait until all else is done."""
 
     now: Instant
-    defers_until: Instant
+    works_until: Instant
+    """Here it stops, and leaves the rest to the next tick, which comes when this slot is over."""
     look_ahead: LookAhead
     tally: Tally
     allotments: Allotments
@@ -213,12 +221,10 @@ class Dispatcher:
             self._park_all(made.parks, now, report)
             self._resume_all(made.resumes, now, report)
             self._retime_all(made.outdated, now, report)
-            for start in range(0, len(made.claims), MAX_BATCH_ENTRIES):
-                if start and self._clock.now() >= deadline_at:
-                    break
-                closed = self._dispatch(lease, closed, made.claims[start : start + MAX_BATCH_ENTRIES], report)
+            for claims in self._in_batches(serving, made):
+                closed = self._dispatch(lease, closed, claims, report)
             serving.waiting += made.waiting
-            if self._clock.now() >= deadline_at:
+            if self._clock.now() >= serving.works_until:
                 break
         self._defer_all(serving, report)
         if lease.open_batch is not None or report.batches:
@@ -228,8 +234,7 @@ class Dispatcher:
         tally = Tally()
         return _Serving(
             now,
-            # What waits can be written down by the next tick as well; it comes when this slot is over.
-            min(deadline_at, lease.slot_at + SLOT - SECOND),
+            min(deadline_at, max(lease.slot_at + SLOT, now + SHORTEST_WORK)),
             LookAhead(self._store, lease.shard, now + self._reach(now)),
             tally,
             Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
@@ -241,13 +246,49 @@ class Dispatcher:
         made = drafted(frozen.rest, serving.now, serving.tally)
         tenants = self._tenants(made.drafts, serving.now)
         serving.tenants |= tenants
-        parts = serving.allotments.parts(made.drafts, tenants)
-        tiers = {tenant_id: tenant.tier for tenant_id, tenant in tenants.items()}
-        settle(made, parts, serving.now, serving.tally, tiers)
-        # Nobody waits for what is only noted: it comes last.
-        made.claims += frozen.claims
+        made.noted += frozen.claims
         made.parks += frozen.parks
         return made
+
+    def _in_batches(self, serving: "_Serving", made: Plan) -> Iterator[Sequence[Claim]]:
+        """The claims of `made`, batch by batch, as long as there is time; one batch at least."""
+        is_first = True
+        for drafts in self._in_slices(serving, made.drafts):
+            claims = self._granted(serving, made, drafts)
+            for start in range(0, len(claims), MAX_BATCH_ENTRIES):
+                if not is_first and self._clock.now() >= serving.works_until:
+                    return
+                yield claims[start : start + MAX_BATCH_ENTRIES]
+                is_first = False
+        # Nobody waits for what is only noted: it comes last.
+        for start in range(0, len(made.noted), MAX_BATCH_ENTRIES):
+            if not is_first and self._clock.now() >= serving.works_until:
+                return
+            yield made.noted[start : start + MAX_BATCH_ENTRIES]
+            is_first = False
+
+    def _in_slices(self, serving: "_Serving", drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
+        """The drafts in the rounds of their tenants: first a few, then as many more as there is time for at that pace.
+
+        What is granted and not claimed is lost to its tenant, and what is not granted is found again by the next tick,
+        which sees by then what has come due for others: a tick that goes on for one tenant makes all others late.
+        """
+        tiers = {tenant_id: tenant.tier for tenant_id, tenant in serving.tenants.items()}
+        ordered = in_rounds(drafts, tiers)
+        began_at = self._clock.now()
+        yield ordered[:FIRST_SLICE]
+        rest = ordered[FIRST_SLICE:]
+        if not rest:
+            return
+        took, left = self._clock.now() - began_at, serving.works_until - self._clock.now()
+        if left > 0:
+            yield rest if took <= 0 else rest[: max(1, FIRST_SLICE * left // took)]
+
+    def _granted(self, serving: "_Serving", made: Plan, drafts: Sequence[Draft]) -> list[Claim]:
+        """The claims of those of `drafts` that may go now; what has to wait is noted in `made`."""
+        parts = serving.allotments.parts(drafts, serving.tenants)
+        tiers = {tenant_id: tenant.tier for tenant_id, tenant in serving.tenants.items()}
+        return settle(made, parts, serving.now, serving.tally, tiers)
 
     def _tenants(self, drafts: Sequence[Draft], now: Instant) -> dict[str, Tenant]:
         """The tenants of `drafts`; one without a record has the tier that its timers were made with."""
@@ -349,7 +390,7 @@ class Dispatcher:
         """
         ordered = rounds(by_tenant(serving.waiting), cost=lambda _: 1, quantum=lambda _: 1)
         for start in range(0, len(ordered), DEFERRALS_AT_ONCE):
-            if start and self._clock.now() >= serving.defers_until:
+            if start and self._clock.now() >= serving.works_until:
                 return
             for tenant_id, drafts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
                 for deferral in serving.allotments.deferrals(drafts, serving.tenants[tenant_id]):
