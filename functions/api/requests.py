@@ -41,6 +41,7 @@ def credential_of(event: Mapping[str, Any]) -> Caller:
     context = event["requestContext"]
     known = (context.get("authorizer") or {}).get("lambda") or {}
     tenant, tier, key_id = (known.get(name) for name in ("tenant", "tier", "key_id"))
+    # Answers of an authorizer from before roles, which the gateway may remember for a minute, are of tenant admins.
     role = known.get("role", Role.TENANT_ADMIN)
     if not tenant or tier not in TIERS or not key_id or role not in tuple(Role) or _is_over(known.get("ends_at")):
         raise unauthenticated()
