@@ -9,8 +9,10 @@ from typing import Final
 
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.zone_release import ZoneRelease
+from simulator import doomed, population, zone_change
 from simulator import faults as fault_kinds
 from simulator import population, quotas, zone_change
+from simulator.checkers.deletion import check_deletion
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
@@ -61,11 +63,18 @@ class Report:
 
 
 def simulate(
-    seed: int, hours: float, schedules: int, allowed: Collection[str] = fault_kinds.KINDS, *, zone_release: bool = False
+    seed: int,
+    hours: float,
+    schedules: int,
+    allowed: Collection[str] = fault_kinds.KINDS,
+    *,
+    zone_release: bool = False,
+    deletion: bool = False,
 ) -> Report:
     """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
 
-    With `zone_release` another release of the zone data is deployed meanwhile.
+    With `zone_release` another release of the zone data is deployed meanwhile; with `deletion` a tenant more is there,
+    and deleted meanwhile.
     """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
@@ -79,6 +88,7 @@ def simulate(
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
+    told = doomed.doom(world, random.Random(f"{seed}/doom"), START, calm_at) if deletion else None
     world.loop.run_until(calm_at)
     world.weather.calm()
     _let_all_go_on(world)
@@ -86,7 +96,8 @@ def simulate(
     end_at = world.loop.now + LAST_STRETCH
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
-    violation = first_violation(world, spans)
+    broken_to_it = [] if told is None else _doom_of(world, told, end_at)
+    violation = min([one for one in (first_violation(world, spans), *broken_to_it) if one], default=None, key=_when)
     if upgrade is not None:
         broken = check_zone_change(world, upgrade, spans)
         found = [one for one in (violation, *broken) if one is not None]
@@ -100,6 +111,14 @@ def _limit_schedules(world: World, rng: random.Random, schedules: int, calm_at: 
         quotas.limit_schedules(world, rng, dict.fromkeys(population.TENANTS, schedules // len(population.TENANTS) + 1))
     if rng.random() < 0.5:
         world.loop.at(rng.randint(START + 2 * MINUTE, calm_at), partial(quotas.forget_counting, world))
+def _when(violation: Violation) -> int:
+    return violation.at
+
+
+def _doom_of(world: World, told: doomed.Doom, end_at: int) -> list[Violation]:
+    """What is broken of the promises about the deleted tenant, which other promises are not about."""
+    doomed.set_apart(world, told)
+    return list(check_deletion(world, told, end_at))
 
 
 def _tight_rate(schedules: int) -> Rate:

@@ -26,6 +26,7 @@ from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
 from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
+from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.runs import Runs
@@ -90,7 +91,7 @@ class World:
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
         self._allow(rate)
         self.changes_zone_data = False
-        self._ids = Ids()
+        self.ids = Ids()
         self._notes = Notes(self.history)
         self._requests = count(1)
         self._jobs: type[Jobs] = Jobs
@@ -115,7 +116,8 @@ class World:
 
     # --- the product's functions, each on the ports that this invocation sees --------------------------------
 
-    def _store(self, process: Process) -> Any:
+    def wired(self, process: Process) -> Any:
+        """The store, as this invocation sees it."""
         return WiredStore(self.store, Wire(self.weather, process), process)
 
     def _run_queue(self, process: Process, *, of_sweeper: bool = False) -> Any:
@@ -128,10 +130,10 @@ class World:
 
     def _dispatcher(self, process: Process) -> Dispatcher:
         return Dispatcher(
-            store=self._store(process),
+            store=self.wired(process),
             run_queue=self._run_queue(process),
             clock=process,
-            ids=self._ids,
+            ids=self.ids,
             telemetry=self._notes,
             shards=self.shards,
         )
@@ -143,38 +145,40 @@ class World:
         wire = Wire(self.weather, process)
         jobs = self._jobs(process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing)
         Worker(
-            store=self._store(process),
+            store=self.wired(process),
             run_queue=self._run_queue(process),
             targets=jobs,
             clock=process,
-            ids=self._ids,
+            ids=self.ids,
             telemetry=self._notes,
         ).handle(message)
 
     def _sweep(self, process: Process) -> None:
         Sweeper(
-            store=self._store(process),
+            store=self.wired(process),
             run_queue=self._run_queue(process, of_sweeper=True),
             dispatcher=self._dispatcher(process),
             clock=process,
             telemetry=self._notes,
             shards=self.shards,
             retimings=self._retimings(process),
-            sealer=Sealer(store=self._store(process), clock=process, telemetry=self._notes),
+            sealer=Sealer(store=self.wired(process), clock=process, telemetry=self._notes),
+            deletions=Deletions(store=self.wired(process), clock=process, ids=self.ids, telemetry=self._notes),
         ).sweep(process.now() + 100_000)
 
     def _retimings(self, process: Process) -> Retimings:
-        store = self._store(process)
+        store = self.wired(process)
         steps: dict[Cause, Any] = {Cause.CALENDAR: CalendarStep(store)}
         if self.changes_zone_data:
             steps[Cause.ZONE_DATA] = ZoneStep(store)
-        return Retimings(store=store, clock=process, ids=self._ids, telemetry=self._notes, steps=steps)
+        return Retimings(store=store, clock=process, ids=self.ids, telemetry=self._notes, steps=steps)
 
     def _lay_ticks(self, process: Process) -> None:
         queue = WiredQueue(lambda entry: self.ticks.put(*entry), Wire(self.weather, process), self.weather)
         Ticker(
             tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=self.shards
         ).tick()
+        Ticker(tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------
 
@@ -203,8 +207,11 @@ class World:
             store = self._store(process)
             schedules = Schedules(store=store, clock=process, ids=self._ids, shards=self.shards)
             return change(schedules, Runs(store=store, clock=process, ids=self._ids), caller, schedule_id)
+            store = self.wired(process)
+            schedules = Schedules(store=store, clock=process, ids=self.ids, shards=SHARDS)
+            return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)
 
-        self.functions.invoke("api", body, lambda process: self._answered(request, process))
+        self.functions.invoke("api", body, lambda process: self.answered(request, process))
 
     def ask_calendar(self, tenant: str, change: Callable[[Calendars, Caller], Any]) -> None:
         """A caller's change of a calendar; the audit log files it under no schedule."""
@@ -213,11 +220,12 @@ class World:
         caller = Caller(Tenant(tenant), "key", request.request_id)
 
         def body(process: Process) -> Any:
-            return change(Calendars(store=self._store(process), clock=process, ids=self._ids), caller)
+            return change(Calendars(store=self.wired(process), clock=process, ids=self.ids), caller)
 
-        self.functions.invoke("api", body, lambda process: self._answered(request, process))
+        self.functions.invoke("api", body, lambda process: self.answered(request, process))
 
-    def _answered(self, request: Request, process: Process) -> None:
+    def answered(self, request: Request, process: Process) -> None:
+        """Note what a caller heard."""
         request.answered_at = self.loop.now
         error = process.error
         if error is None:

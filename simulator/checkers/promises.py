@@ -32,7 +32,7 @@ RECOVERY: Final = 5 * MINUTE
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
-UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow"})
+UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow", "delete_tenant"})
 """Requests that may ask for what is so already."""
 
 OFF: Final = frozenset({"resume", "create", "retime", "rollback"})

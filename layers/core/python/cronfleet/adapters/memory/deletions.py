@@ -139,7 +139,9 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
         job_id for job_id, job in (state.open_retimings | state.finished_retimings).items() if job.tenant == tenant
     ],
     Kind.SLOTS: _by_first("slots"),
-    Kind.COUNTERS: _by_whole("schedule_counts"),
+    Kind.COUNTERS: lambda state, tenant: [
+        one for one in {*state.schedule_counts, *state.counted_tenants, *state.counted_until} if one == tenant
+    ],
     Kind.LINES: _lines_of,
     Kind.ANSWERS: _by_first("idempotency"),
     Kind.FREEZE_LISTS: _by_whole("freeze_lists"),
@@ -195,6 +197,13 @@ def _remove_retiming(state: State, owned: Owned) -> None:
     state.finished_retimings.pop(owned.place[0], None)
 
 
+def _remove_count(state: State, owned: Owned) -> None:
+    (tenant,) = owned.place
+    state.schedule_counts.pop(tenant, None)
+    state.counted_tenants.discard(tenant)
+    state.counted_until.pop(tenant, None)
+
+
 def _remove_chain(state: State, owned: Owned) -> None:
     what, tenant, *rest = owned.place
     if what == "end":
@@ -211,6 +220,7 @@ _REMOVERS: Final[Mapping[Kind, Callable[[State, Owned], None]]] = {
     Kind.PINGS: _remove_ping,
     Kind.RETIMINGS: _remove_retiming,
     Kind.AUDIT_CHAINS: _remove_chain,
+    Kind.COUNTERS: _remove_count,
     Kind.KEY_LISTINGS: lambda state, owned: state.listed_keys.discard((owned.place[0], owned.place[1])),
 }
 _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any, Any], Any]]]] = {
@@ -221,7 +231,6 @@ _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any,
     Kind.CALENDARS: lambda state, place: (state.calendar_heads, (place[0], place[1])),
     Kind.CALENDAR_VERSIONS: lambda state, place: (state.calendars, (place[0], place[1], int(place[2]))),
     Kind.SLOTS: lambda state, place: (state.slots, (place[0], int(place[1]))),
-    Kind.COUNTERS: lambda state, place: (state.schedule_counts, place[0]),
     Kind.LINES: lambda state, place: (state.lines, place[0]),
     Kind.ANSWERS: lambda state, place: (state.idempotency, (place[0], place[1])),
     Kind.FREEZE_LISTS: lambda state, place: (state.freeze_lists, place[0]),
