@@ -9,9 +9,8 @@ from typing import Final
 
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import doomed, population, zone_change
+from simulator import doomed, population, quotas, zone_change
 from simulator import faults as fault_kinds
-from simulator import population, quotas, zone_change
 from simulator.checkers.deletion import check_deletion
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
@@ -111,6 +110,8 @@ def _limit_schedules(world: World, rng: random.Random, schedules: int, calm_at: 
         quotas.limit_schedules(world, rng, dict.fromkeys(population.TENANTS, schedules // len(population.TENANTS) + 1))
     if rng.random() < 0.5:
         world.loop.at(rng.randint(START + 2 * MINUTE, calm_at), partial(quotas.forget_counting, world))
+
+
 def _when(violation: Violation) -> int:
     return violation.at
 
