@@ -95,8 +95,8 @@ def simulate(
     end_at = world.loop.now + LAST_STRETCH
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
-    broken_to_it = [] if told is None else _doom_of(world, told, end_at)
-    violation = min([one for one in (first_violation(world, spans), *broken_to_it) if one], default=None, key=_when)
+    wrongs = [] if told is None else _doom_of(world, told, end_at)
+    violation = min([one for one in (first_violation(world, spans), *wrongs) if one], default=None, key=_when)
     if upgrade is not None:
         broken = check_zone_change(world, upgrade, spans)
         found = [one for one in (violation, *broken) if one is not None]

@@ -176,7 +176,7 @@ class World:
     def _lay_ticks(self, process: Process) -> None:
         queue = WiredQueue(lambda entry: self.ticks.put(*entry), Wire(self.weather, process), self.weather)
         Ticker(
-            tick_queue=queue, store=self._store(process), clock=process, telemetry=self._notes, shards=self.shards
+            tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=self.shards
         ).tick()
         Ticker(tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
 
@@ -204,9 +204,9 @@ class World:
         caller = Caller(Tenant(tenant), "key", request.request_id)
 
         def body(process: Process) -> Any:
-            store = self._store(process)
-            schedules = Schedules(store=store, clock=process, ids=self._ids, shards=self.shards)
-            return change(schedules, Runs(store=store, clock=process, ids=self._ids), caller, schedule_id)
+            store = self.wired(process)
+            schedules = Schedules(store=store, clock=process, ids=self.ids, shards=self.shards)
+            return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)
             store = self.wired(process)
             schedules = Schedules(store=store, clock=process, ids=self.ids, shards=SHARDS)
             return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)

@@ -187,7 +187,7 @@ def _traces(stack: Any, tenant: str) -> list[str]:
     found = []
     for table in TABLES:
         for page in tables.get_paginator("scan").paginate(TableName=f"cronfleet-{table}"):
-            found += [item for item in page["Items"] if tenant in json.dumps(item) and not _stays(item, tenant)]
+            found += [item for item in page["Items"] if tenant in str(item) and not _stays(item, tenant)]
     return [f"{item['pk']['S']} / {item['sk']['S']}" for item in found]
 
 
