@@ -56,6 +56,11 @@ READS: Final = frozenset(
         "get_timer",
         "get_definition",
         "find_idempotency",
+        "get_tenant",
+        "get_tenants",
+        "get_schedule_count",
+        "list_schedules",
+        "get_timers",
     }
 )
 """Calls that change nothing: a stop after one leaves what a stop before it leaves."""
