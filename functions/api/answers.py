@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cronfleet.domain.crowded import Jitter
 from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retiming import Cause
@@ -121,6 +122,7 @@ class ScheduleAnswer(Answered):
     hold: HoldAnswer | None = Field(description="Set while it is held.")
     parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
     deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
+    jitter: Jitter = Field(description="Whether its jitter is the default of its time, was chosen, or there is none.")
     created_at: Time = Field(description="When this life of the id began.")
     updated_at: Time = Field(description="When it was last changed; not when it last fired.")
     words: Words

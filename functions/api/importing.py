@@ -141,7 +141,8 @@ def _body(candidate: Candidate, import_id: str, request: Request) -> ScheduleBod
         "trigger": dict(candidate.trigger),
         "target": dict(candidate.target or request.target or {"handler": f"imported.{request.kind}"}),
         "payload": candidate.payload,
-        "policies": dict(candidate.policies),
+        # The other scheduler put nothing off that it did not say.
+        "policies": {"jitter_seconds": 0, **candidate.policies},
         "labels": {**candidate.labels, IMPORT_LABEL: label_of(import_id) or request.kind},
         "start_at": candidate.start_at,
         "end_at": candidate.end_at,

@@ -325,8 +325,12 @@ class PoliciesBody(Strict):
     overlap: Literal["allow", "skip"] = Field(
         "allow", description="Whether a fire runs while an earlier run is still going."
     )
-    jitter_seconds: int = Field(
-        0, ge=0, le=MAX_JITTER_SECONDS, description="Each fire is put off by up to this, always by the same."
+    jitter_seconds: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_JITTER_SECONDS,
+        description="Each fire is put off by up to this, always by the same. Left out: 60 for a cron expression that "
+        "names midnight sharp, as very many do, and 0 for every other trigger.",
     )
     retry: RetryBody = Field(default_factory=RetryBody, description="What happens when a run fails.")
     timeout_seconds: int = Field(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from cronfleet.domain.crowded import default_jitter
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.instant import EARLIEST, Instant
@@ -36,13 +37,14 @@ def spec_of(
     end_at = moment_of(body.end_at, "end_at")
     if end_at is not None and end_at <= (start_at if start_at is not None else EARLIEST):
         raise Invalid("end_at", "must be later than start_at")
+    trigger = trigger_of(body.trigger, now, current.trigger if current else None)
     return Spec(
-        trigger=trigger_of(body.trigger, now, current.trigger if current else None),
+        trigger=trigger,
         target=target_of(body.target, tenant, allowed_networks),
         owner=_printable(body.owner, "owner"),
         description=body.description,
         payload=checked_payload(body.payload),
-        policies=_policies(body.policies),
+        policies=_policies(body.policies, trigger),
         labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
@@ -84,7 +86,7 @@ def _is_same_interval(asked: Trigger, current: Trigger) -> bool:
     return asked.every_seconds == current.every_seconds
 
 
-def _policies(body: PoliciesBody) -> Policies:
+def _policies(body: PoliciesBody, trigger: Trigger) -> Policies:
     backoff = body.retry.backoff
     if backoff.max_seconds < backoff.base_seconds:
         raise Invalid(
@@ -93,7 +95,7 @@ def _policies(body: PoliciesBody) -> Policies:
     return Policies(
         misfire=_misfire(body.misfire, "policies.misfire"),
         overlap=Overlap(body.overlap),
-        jitter_seconds=body.jitter_seconds,
+        jitter_seconds=default_jitter(trigger) if body.jitter_seconds is None else body.jitter_seconds,
         retry=Retry(
             body.retry.max_attempts, Backoff(BackoffKind(backoff.kind), backoff.base_seconds, backoff.max_seconds)
         ),

@@ -67,6 +67,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "hold": None,
         "parked": None,
         "deferred": None,
+        "jitter": "none",
         "created_at": "2026-11-30T12:00:00Z",
         "updated_at": "2026-11-30T12:00:00Z",
         "words": "At 02:00 every day, in Asia/Kolkata",

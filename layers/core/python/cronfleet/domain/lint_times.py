@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain.cron_words import duration_words, listed
+from cronfleet.domain.crowded import names_midnight_sharp
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant, to_text
 from cronfleet.domain.lint_cron import CronLook
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, fires
@@ -70,7 +71,7 @@ def every_minute(look: CronLook) -> Iterator[Warning]:
 
 def crowded(look: CronLook) -> Iterator[Warning]:
     """Midnight sharp."""
-    if look.fields.minutes == (0,) and 0 in look.fields.hours:
+    if names_midnight_sharp(look.fields):
         yield Warning(
             WarningCode.CROWDED_TIME,
             "It fires at midnight sharp, as very many schedules do, so that what it calls is at its busiest then: "

@@ -1,16 +1,25 @@
 """A schedule as it is answered to callers: its form, and beside it what it says in words and what will surprise."""
 
+from cronfleet.domain.crowded import Jitter, jitter_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, schedule_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
-from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.schedule import Definition, Spec, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, Trigger, describe
 
 
 def answered_form(timer: Timer, definition: Definition, now: Instant) -> Form:
-    """The form of a schedule with `words` and `warnings`, which the audit log does not keep: they tell of `now`."""
-    return {**schedule_form(timer, definition), **lint_form(lint_of(timer, now))}
+    """The form of a schedule with `jitter`, `words` and `warnings`, which the audit log does not keep."""
+    jitter = _jitter_of(definition.spec)
+    return {**schedule_form(timer, definition), "jitter": jitter.value, **lint_form(lint_of(timer, now))}
+
+
+def _jitter_of(spec: Spec) -> Jitter:
+    try:
+        return jitter_of(spec.trigger, spec.policies.jitter_seconds)
+    except UNCOMPUTABLE:
+        return Jitter.CHOSEN
 
 
 def lint_of(timer: Timer, now: Instant) -> Lint:
