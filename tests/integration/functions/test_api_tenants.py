@@ -4,14 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.api import NIGHTLY, Answer, Api, api_on_memory
+from tests.support.api import NIGHTLY, Answer, Api
 
 ADMIN: dict[str, Any] = {"tenant": "home", "role": "platform_admin"}
-
-
-@pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Api:
-    return api_on_memory(monkeypatch)
 
 
 def made(api: Api, tenant_id: str = "acme", **fields: Any) -> Answer:
@@ -98,11 +93,11 @@ def test_of_two_editors_one_gets_412(api: Api) -> None:
     assert api.call("GET", "/v1/tenants/acme").json["name"] == "A"
 
 
-def test_changes_stand_in_the_tenants_own_log_with_who_acted_for_it(api: Api) -> None:
-    made(api)
-    api.call("PATCH", "/v1/tenants/acme?reason=grown", {"tier": "priority"}, **ADMIN)
+def test_changes_stand_in_the_tenants_own_log_with_who_acted_for_it(memory: Api) -> None:
+    made(memory)
+    memory.call("PATCH", "/v1/tenants/acme?reason=grown", {"tier": "priority"}, **ADMIN)
 
-    entries = [entry for (tenant, _), entry in sorted(api.store.state.audit.items()) if tenant == "acme"]
+    entries = [entry for (tenant, _), entry in sorted(memory.store.state.audit.items()) if tenant == "acme"]
 
     assert [(one.action, one.subject, one.acting_for) for one in entries] == [
         ("create_tenant", "tenant", "acme"),
@@ -171,6 +166,20 @@ def test_an_import_fills_the_quota_and_its_dry_run_says_so_first(api: Api) -> No
         assert all("quota schedules is 2" in one["reason"] for one in answer["refused"])
     again = sent("")
     assert (again["counts"]["unchanged"], again["counts"]["refused"]) == (2, 2)
+
+
+def test_an_export_that_is_applied_fills_the_quota_and_its_trial_says_so_first(api: Api) -> None:
+    made(api, quotas={"schedules": 2})
+    schedules = [{**NIGHTLY, "id": f"s{number}"} for number in range(3)]
+    document = {"format": "cronfleet-tenant/1", "calendars": [], "schedules": schedules}
+
+    trial = api.call("POST", "/v1/imports/cronfleet?dry_run=true", document).json
+    applied = api.call("POST", "/v1/imports/cronfleet", document).json
+
+    for answer in (trial, applied):
+        assert [one["outcome"] for one in answer["schedules"]] == ["created", "created"], answer
+        assert ["quota schedules is 2" in one["reason"] for one in answer["refused"]] == [True], answer
+    assert api.call("GET", "/v1/tenants/acme/usage").json["quotas"]["schedules"] == {"use": 2, "limit": 2}
 
 
 def test_a_payload_over_the_quota_is_refused_wherever_it_comes_in(api: Api) -> None:
