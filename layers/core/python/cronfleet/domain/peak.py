@@ -50,9 +50,10 @@ def _is_due_in(timer: Timer, second: Instant) -> bool:
     if timer.start_at is not None:
         since = max(since, timer.start_at - 1)
     try:
-        for nominal_at in latest_fires(timer.trigger, since, timer.capped(second), 1):
-            following = timer.trigger.next_after(nominal_at) if timer.jitter_seconds else None
-            return due_at(timer.key, nominal_at, following, timer.jitter_seconds, timer.end_at) == second
+        found = latest_fires(timer.trigger, since, timer.capped(second), 1)
+        if not found:
+            return False
+        following = timer.trigger.next_after(found[0]) if timer.jitter_seconds else None
     except UNCOMPUTABLE:
-        pass  # it fires nothing: the scheduler parks it
-    return False
+        return False  # it fires nothing: the scheduler parks it
+    return due_at(timer.key, found[0], following, timer.jitter_seconds, timer.end_at) == second
