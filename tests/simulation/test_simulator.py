@@ -4,11 +4,15 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cronfleet.domain import zone_change
+from cronfleet.domain.deletion import Deletion
+from cronfleet.services.tenant_life import TenantLife
 from simulator import faults, planted
 from simulator.simulation import simulate
 
@@ -101,3 +105,27 @@ def test_a_retiming_that_would_go_on_from_now_as_an_edit_does_is_caught(monkeypa
     report = simulate(0, hours=1.5, schedules=1, allowed=(), zone_release=True)
     assert report.violation is not None
     assert report.violation.promise == "a local time did not run"
+
+
+@pytest.mark.parametrize("seed", [4, 12])
+def test_of_a_tenant_that_is_deleted_in_mid_run_nothing_starts_and_nothing_stays(seed: int) -> None:
+    report = simulate(seed, hours=0.3, schedules=4, deletion=True)
+    assert report.violation is None
+    assert report.requests["delete_tenant accepted"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "fault", "promise"),
+    [
+        (TenantLife, "_frozen", lambda *_: (), "something of a deleted tenant started"),
+        (Deletion, "counted", lambda job: replace(job, pending=()), "a certificate counts wrong"),
+    ],
+)
+def test_a_deletion_with_a_fault_in_it_is_caught(
+    monkeypatch: pytest.MonkeyPatch, where: type, name: str, fault: Any, promise: str
+) -> None:
+    monkeypatch.setattr(where, name, fault)
+    found = (simulate(seed, hours=0.3, schedules=4, deletion=True).violation for seed in range(WITHIN_SEEDS))
+    caught = next((violation for violation in found if violation is not None), None)
+    assert caught is not None
+    assert caught.promise == promise

@@ -146,6 +146,68 @@ def test_a_suspension_that_loses_the_race_is_decided_anew(life: Life) -> None:
     assert len(life.store.get_freeze_list("acme").freezes) == 1
 
 
+def test_what_a_suspension_holds_back_is_noted_with_its_reason_and_starts_nothing(life: Life) -> None:
+    life.add(timer(every(60), NOON + MINUTE, tenant="acme", schedule_id="s0", change_id="acme-s0"))
+    life.life.suspend(ACTING, "unpaid")
+    life.clock.set(NOON + 3 * MINUTE)
+    life.tick()
+    assert life.sent == []
+    [row] = life.store.state.runs.values()
+    assert (row.status, row.key.nominal_at, row.until_nominal_at) == (
+        RunStatus.FROZEN,
+        NOON + MINUTE,
+        NOON + 3 * MINUTE,
+    )
+    assert row.reason is not None
+    assert row.reason.code is Code.TENANT_SUSPENDED
+    assert "suspended by rootkey" in row.reason.text
+    assert row.reason.detail["why"] == "unpaid"
+    life.life.resume(ACTING, "paid")
+    life.clock.set(NOON + 5 * MINUTE)
+    life.tick()
+    assert {message.key.nominal_at for message in life.sent} <= {NOON + 4 * MINUTE, NOON + 5 * MINUTE}
+    assert life.sent
+
+
+def test_a_claimed_fire_of_a_tenant_that_was_suspended_meanwhile_is_not_started(life: Life) -> None:
+    life.add(timer(every(60), NOON, tenant="acme", schedule_id="s0", change_id="acme-s0"))
+    life.tick()
+    [sent] = life.sent
+    life.life.suspend(ACTING, "unpaid")
+    worker(life).handle(sent)
+    [row] = life.store.state.runs.values()
+    assert row.status is RunStatus.FROZEN
+    assert row.reason is not None
+    assert row.reason.code is Code.TENANT_SUSPENDED
+
+
+@pytest.mark.parametrize("silent", [False, True])
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("change", ["suspend", "resume", "delete"])
+def test_a_change_that_dies_at_any_moment_is_made_whole_or_not_at_all(change: str, after: bool, silent: bool) -> None:
+    for at in range(1, 9):
+        life = Life()
+        if change == "resume":
+            life.life.suspend(ACTING, "unpaid")
+        store = Dying(life.store, at, after=after, silent=silent)
+        made = TenantLife(store=store, clock=life.clock, ids=life.ids)
+        with suppress(Died):
+            _change(made, change)
+        frozen = [one for one in life.store.get_freeze_list("acme").freezes if not one.has_ended(life.clock.now())]
+        is_shut = life.status() is not TenantStatus.ACTIVE
+        assert len(frozen) == is_shut, at
+        assert (life.store.get_deletion("acme") is not None) == (life.status() is TenantStatus.DELETING), at
+        if silent:  # It was asked again at once, and done once.
+            assert is_shut == (change != "resume"), at
+
+
+def _change(life: TenantLife, change: str) -> None:
+    if change == "delete":
+        life.delete(ACTING, "acme", "x")
+    else:
+        getattr(life, change)(ACTING, "x")
+
+
 @pytest.mark.parametrize("change", ["suspend", "delete"])
 def test_nobody_shuts_the_door_of_the_tenant_that_the_key_lives_in(life: Life, change: str) -> None:
     with pytest.raises(Conflict, match="home of the key"):

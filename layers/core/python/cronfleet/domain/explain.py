@@ -329,7 +329,7 @@ def _frozen(at: Instant, freeze: Freeze, timer: Timer, now: Instant) -> Explanat
     if timer.after_pause.wanted:
         said += "; what the schedule's policy for pauses wants runs after the thaw"
     reason = frozen_reason(freeze, said)
-    return Explanation(at, Code.FROZEN, reason.text, _detail_of(reason))
+    return Explanation(at, reason.code, reason.text, _detail_of(reason))
 
 
 def _catching_up(at: Instant, timer: Timer, stretch: Stretch, facts: Facts) -> Explanation:

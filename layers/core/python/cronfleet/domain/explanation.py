@@ -113,6 +113,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.NOT_ON: f"{_ENDED} {_RANGE} status by held_at parked_code parked_at why",
     Code.SHADOW: f"{RUN_DETAILS} {_RANGE} by shadow_at",
     Code.FROZEN: f"{_ENDED} {_RANGE} freeze_id by why frozen_at until_at",
+    Code.TENANT_SUSPENDED: f"{_ENDED} {_RANGE} freeze_id by why frozen_at until_at",
     Code.DUE: "due_at late_seconds",
     Code.NOT_DUE: "due_at",
     Code.TENANT_RATE: "due_at until_at per_second",

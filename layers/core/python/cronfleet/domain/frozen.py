@@ -56,13 +56,15 @@ def frozen_reason(freeze: Freeze, said: str = "") -> Reason:
     """Why nothing starts: who froze what, since when and until when, and what they said; `said` goes first."""
     end = "" if freeze.until is None else f" until {to_text(freeze.until)}"
     why = f": {freeze.reason}" if freeze.reason else ""
-    text = f"{scope_words(freeze)} is frozen by {freeze.by} since {to_text(freeze.at)}{end}{why}"
+    held = "suspended" if freeze.suspends else "frozen"
+    text = f"{scope_words(freeze)} is {held} by {freeze.by} since {to_text(freeze.at)}{end}{why}"
     detail: dict[str, str | int] = {"freeze_id": freeze.freeze_id, "by": freeze.by, "frozen_at": freeze.at}
     if freeze.until is not None:
         detail["until_at"] = freeze.until
     if freeze.reason:
         detail["why"] = freeze.reason
-    return Reason(Code.FROZEN, f"{said}; {text}" if said else text, detail)
+    code = Code.TENANT_SUSPENDED if freeze.suspends else Code.FROZEN
+    return Reason(code, f"{said}; {text}" if said else text, detail)
 
 
 # --- what a tick does about it -----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Final
 
 from cronfleet.domain.claim import Fire, ScheduleClaim, SkippedRange
 from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
-from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.reason import FREEZING, Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.trigger import latest_fires
@@ -76,7 +76,7 @@ def skipped_row(claim: ScheduleClaim, skipped: SkippedRange, claimed_at: Instant
     key = claim.run_key(skipped.first_at)
     if claim.is_shadow:
         return shadow_row(key, skipped.last_at, claim.tier, claimed_at, skipped.reason)
-    status = RunStatus.FROZEN if skipped.reason.code is Code.FROZEN else RunStatus.MISSED
+    status = RunStatus.FROZEN if skipped.reason.code in FREEZING else RunStatus.MISSED
     return range_row(key, skipped.last_at, claim.tier, status, claimed_at, skipped.reason)
 
 

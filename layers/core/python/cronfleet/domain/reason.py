@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Detail: TypeAlias = Mapping[str, str | int]
 
@@ -48,6 +48,8 @@ class Code(StrEnum):
     """More fires of the schedule waited than may wait; the oldest are skipped."""
     FROZEN = "frozen"
     """A freeze of the label, the tenant or the tier holds the schedule, or held it then."""
+    TENANT_SUSPENDED = "tenant_suspended"
+    """The tenant is suspended, or was then: nothing of it starts."""
     EARLY = "early"
     """The message came before its time and was sent again with the delay that was left."""
     LIVE_LEASE = "live_lease"
@@ -98,6 +100,10 @@ class Code(StrEnum):
     """The trigger does not name this time."""
     FORGOTTEN = "forgotten"
     """It is longer ago than the ledger, or the history of changes, is looked through."""
+
+
+FREEZING: Final = frozenset({Code.FROZEN, Code.TENANT_SUSPENDED})
+"""What freezes give as a reason: a suspension is one, that the tenant's resumption alone ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cronfleet.domain.form import Form, explanation_form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, from_compact, to_compact
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.quota import retention_of
-from cronfleet.domain.reason import Code
+from cronfleet.domain.reason import FREEZING, Code
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE
@@ -31,7 +31,7 @@ from cronfleet.services.true_clock import refuse_wrong_clock
 MAX_STRETCHES: Final = 20
 """Stretches of the ledger read for one page; then it is handed out, maybe short, with a cursor."""
 
-LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW, Code.CATCHING_UP, Code.FROZEN})
+LASTING: Final = frozenset({Code.PAUSED, Code.NOT_ON, Code.SHADOW, Code.CATCHING_UP, *FREEZING})
 """What holds for every later fire too while it lasts: one entry stands for all of them."""
 
 ALIKE: Final = frozenset({Code.FORGOTTEN})
@@ -156,7 +156,7 @@ class _Reading:
         stretch = None if timer.backlog is None else timer.backlog.stretch_of(entry.at)
         if stretch is not None:
             return min(self.to_at, stretch.last_at)
-        if entry.code is Code.FROZEN:
+        if entry.code in FREEZING:
             return min(self.to_at, self._frozen_until(str(entry.detail["freeze_id"])))
         if entry.code is Code.PAUSED and timer.due_at is not None:
             return min(self.to_at, max(timer.due_at, self.dossier.now))
