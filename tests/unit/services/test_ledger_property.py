@@ -91,6 +91,15 @@ def put(world: LivedWorld, record: Record, number: int) -> None:
         record.note(world.clock.now(), wanted)
 
 
+def roll_back(world: LivedWorld, record: Record, number: int) -> None:
+    version = 1 + number % 5
+    old = world.store.get_definition(ACME.tenant.tenant_id, ID, version)
+    before = record.specs[-1]
+    made = world.try_to(lambda: world.schedules.roll_back(ACME, ID, version, lambda *_: None))
+    if made and old is not None and timing(before) != timing(old.spec):
+        record.note(world.clock.now(), old.spec)
+
+
 def hold(world: LivedWorld, record: Record, number: int) -> None:
     """Delete it, and register it anew as held."""
     delete(world, record, number)
@@ -123,6 +132,7 @@ ACTIONS: dict[str, Callable[[LivedWorld, Record, int], object]] = {
     "live": lambda world, _, number: world.live(5 + 7 * number),
     "outage": lambda world, _, number: world.outage(20 * number),
     "put": put,
+    "roll back": roll_back,
     "delete": delete,
     "hold": hold,
     "shadow": shadow,
