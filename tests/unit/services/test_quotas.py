@@ -9,8 +9,9 @@ import pytest
 
 from cronfleet.domain.errors import Contended, NotFound, QuotaExceeded
 from cronfleet.domain.instant import DAY, MINUTE
+from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import ROW_LIFE_DAYS, Outcome, RunStatus
-from cronfleet.domain.schedule import Spec, Status
+from cronfleet.domain.schedule import Policies, Spec, Status
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.services import quotas
@@ -18,8 +19,9 @@ from cronfleet.services.ledger import Ledger
 from cronfleet.services.quotas import TenantQuotas
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
-from tests.support.builders import cron
+from tests.support.builders import cron, every
 from tests.support.faults import Crash, FaultAt, Faulty
+from tests.support.lived import SHARDS, LivedWorld
 from tests.support.settable_clock import NOON, CountingIds
 from tests.unit.services.test_runs import WithRuns
 from tests.unit.services.test_schedules import ACME, NIGHTLY, Installation
@@ -296,3 +298,24 @@ def test_a_row_is_kept_for_the_retention_and_never_less_than_the_scheduler_needs
     runs.run_now(replace(ACME, tenant=tenant), "nightly")
 
     assert [row.kept_days for row in here.rows] == [days]
+
+
+def test_rows_of_the_dispatcher_and_the_worker_are_kept_as_long_and_so_are_those_sent_again() -> None:
+    """A run, a stretch that an outage missed, and a run whose message was lost."""
+    house = LivedWorld(NOON)
+    record = house.store.state.tenants["acme"]
+    quotas_then = dict(record.quotas) | {"retention_days": 400}
+    house.store.state.tenants["acme"] = replace(record, quotas=tuple(sorted(quotas_then.items())))
+    house.put(Spec(every(20, NOON), NIGHTLY.target, policies=Policies(Misfire(MisfirePolicy.SKIP, grace_seconds=10))))
+    house.live(60)
+    house.outage(300)
+    house.live(20)
+    house.outage(20)
+    house.tick(shards=SHARDS)
+    house.lose_messages()
+    house.live(900)
+
+    rows = list(house.store.state.runs.values())
+    assert {row.status for row in rows} == {RunStatus.SUCCEEDED, RunStatus.MISSED}
+    assert any(row.resent_at for row in rows)
+    assert {row.kept_days for row in rows} == {400}
