@@ -181,6 +181,16 @@ def test_a_claimed_fire_of_a_tenant_that_was_suspended_meanwhile_is_not_started(
     assert row.reason.code is Code.TENANT_SUSPENDED
 
 
+def test_a_tenant_that_is_suspended_again_before_the_first_suspension_has_ended_stays_suspended(life: Life) -> None:
+    life.life.suspend(ACTING, "unpaid")
+    life.clock.wait_until = lambda _: None  # type: ignore[method-assign]  # two requests right after each other
+    life.life.resume(ACTING, "paid")
+    life.life.suspend(ACTING, "the cheque bounced")
+    life.clock.advance(MINUTE)
+    [freeze] = [one for one in life.store.get_freeze_list("acme").freezes if one.covers(life.clock.now())]
+    assert freeze.reason == "the cheque bounced"
+
+
 @pytest.mark.parametrize("silent", [False, True])
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("change", ["suspend", "resume", "delete"])
@@ -193,6 +203,7 @@ def test_a_change_that_dies_at_any_moment_is_made_whole_or_not_at_all(change: st
         made = TenantLife(store=store, clock=life.clock, ids=life.ids)
         with suppress(Died):
             _change(made, change)
+        life.clock.advance(MINUTE)  # what has an end has ended by then
         frozen = [one for one in life.store.get_freeze_list("acme").freezes if not one.has_ended(life.clock.now())]
         is_shut = life.status() is not TenantStatus.ACTIVE
         assert len(frozen) == is_shut, at

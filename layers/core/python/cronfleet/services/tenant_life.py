@@ -13,7 +13,7 @@ from cronfleet.domain.deletion import Deletion, Request, deletion_form
 from cronfleet.domain.errors import Conflict, Invalid, NotFound
 from cronfleet.domain.form import Form
 from cronfleet.domain.freeze import OBEYED_AFTER, Freeze, FreezeList, TenantScope, Thaw, with_freeze
-from cronfleet.domain.instant import Instant, to_text
+from cronfleet.domain.instant import Instant, ceil_second, to_text
 from cronfleet.domain.tenant import Tenant, TenantStatus
 from cronfleet.ports.clock import Ids, WaitingClock
 from cronfleet.ports.job_store import (
@@ -80,9 +80,9 @@ class TenantLife:
         return self._obeyed(caller, decide)
 
     def _obeyed(self, caller: Caller, decide: Callable[[Instant], Draft]) -> Form:
-        """The form of the answer, once everybody has read what is frozen now."""
+        """The form of the answer, once everybody has read what is frozen now, and its end has come."""
         answer = self._changing.change(caller, None, decide)
-        self._clock.wait_until(self._clock.now() + OBEYED_AFTER)
+        self._clock.wait_until(ceil_second(self._clock.now() + OBEYED_AFTER))
         return answer.form
 
     def _frozen(self, caller: Caller, tenant: Tenant, reason: str, now: Instant) -> Sequence[Write]:
@@ -95,8 +95,10 @@ class TenantLife:
 
     def _thawed(self, tenant: Tenant, thaw: Thaw) -> Sequence[Write]:
         kept = answer_of(lambda: self._store.get_freeze_list(tenant.tenant_id))
+        # Its end lies ahead, so that everybody knows of it when it comes, and nobody notes anything past it.
+        end = ceil_second(thaw.at + OBEYED_AFTER)
         lasting = _suspending(kept, thaw.at)
-        return self._with(lasting[0].thawed_at(thaw.at, thaw), kept, thaw.at) if lasting else ()
+        return self._with(lasting[0].thawed_at(end, thaw), kept, thaw.at) if lasting else ()
 
     def _with(self, freeze: Freeze, kept: FreezeList, now: Instant) -> Sequence[Write]:
         directory = answer_of(self._store.get_freeze_directory)
@@ -179,7 +181,8 @@ def _refuse_own_home(caller: Caller, what: str) -> None:
 
 
 def _suspending(kept: FreezeList, now: Instant) -> list[Freeze]:
-    return [freeze for freeze in kept.freezes if freeze.suspends and not freeze.has_ended(now)]
+    """Those that suspend the tenant, and that nobody has ended yet, be it for a moment that is still to come."""
+    return [one for one in kept.freezes if one.suspends and one.thawed is None and not one.has_ended(now)]
 
 
 def _entry(caller: Caller, before: Tenant, after: Tenant, action: str, reason: str) -> InsertAudit:
