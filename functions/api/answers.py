@@ -57,6 +57,28 @@ class HoldAnswer(Answered):
     shadow: ShadowAnswer | None = Field(description="Null: what it would have fired is not noted.")
 
 
+class ThawAnswer(Answered):
+    """Who ended a freeze before its time."""
+
+    by: str = Field(description="Who.")
+    at: Time = Field(description="When.")
+    reason: str = Field(description="As it was given.")
+
+
+class FreezeAnswer(Answered):
+    """A label, a tenant or a tier in which nothing starts."""
+
+    id: str = Field(description="Its id.")
+    scope: dict[str, Any] = Field(description="What is frozen.", examples=[{"label": {"system": "billing"}}])
+    reason: str = Field(description="As it was given.")
+    by: str = Field(description="Who froze it.")
+    at: Time = Field(description="Since when.")
+    until: Time | None = Field(description="When it ends, or has ended; null: when it is thawed.")
+    status: Literal["in_force", "ended"] = Field(description="Whether it holds anything now.")
+    suspends_tenant: bool = Field(description="Whether only the tenant's resumption ends it.")
+    thawed: ThawAnswer | None = Field(description="Set once it was ended by hand.")
+
+
 class WarningAnswer(Answered):
     """What about a trigger will surprise whoever wrote it."""
 
@@ -121,6 +143,7 @@ class ScheduleAnswer(Answered):
     paused: PausedAnswer | None = Field(description="Set while it is paused.")
     hold: HoldAnswer | None = Field(description="Set while it is held.")
     parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
+    frozen: FreezeAnswer | None = Field(description="The freeze that holds it; of several the one that lasts longest.")
     deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
     jitter: Jitter = Field(description="Whether its jitter is the default of its time, was chosen, or there is none.")
     created_at: Time = Field(description="When this life of the id began.")
@@ -300,10 +323,16 @@ class FireAnswer(Answered):
     due_at: Time = Field(description="The same after jitter.")
 
 
+class NamedFireAnswer(FireAnswer):
+    """A fire, and whether it is to start."""
+
+    frozen: bool = Field(description="Whether a freeze holds it, so that it will not start, or has not.")
+
+
 class FiresAnswer(Answered):
     """Fires of a schedule, oldest first."""
 
-    fires: list[FireAnswer] = Field(description="At most `limit`.")
+    fires: list[NamedFireAnswer] = Field(description="At most `limit`.")
 
 
 class ImportedAnswer(Answered):

@@ -53,6 +53,7 @@ TAGS: Final = {
     "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
     "ledger": "Why a schedule ran at a time, or did not.",
+    "freezes": "A label, a tenant or a tier in which nothing starts, in one write.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
     "tenants": "Who the installation serves, what each may use, and what it does.",

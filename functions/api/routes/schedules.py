@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from cronfleet import bootstrap
 from cronfleet.domain.errors import Exists, Invalid
-from cronfleet.domain.form import fire_form
+from cronfleet.domain.form import named_fire_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.outlook import DEFAULT_FIRES
 from cronfleet.domain.schedule import Spec, Status
@@ -231,7 +231,7 @@ def fires(
     from_at, to_at = moment_of(from_, "from"), moment_of(to, "to")
     caller = caller_of(router.current_event.raw_event)
     found = _service().fires(caller, schedule_id, from_at=from_at, to_at=to_at, limit=limit)
-    return Response(200, JSON, {"fires": [fire_form(fire) for fire in found]})
+    return Response(200, JSON, {"fires": [named_fire_form(fire) for fire in found]})
 
 
 def _maker(body: ScheduleBody) -> SpecMaker:

@@ -66,6 +66,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "paused": None,
         "hold": None,
         "parked": None,
+        "frozen": None,
         "deferred": None,
         "jitter": "none",
         "created_at": "2026-11-30T12:00:00Z",

@@ -88,7 +88,7 @@ def test_a_created_schedule_has_its_definition_and_its_audit_item(here):
     assert here.store.get_definition("acme", "nightly", 1).spec == NIGHTLY
     (entry,) = here.store.state.audit.values()
     assert (entry.actor, entry.action, entry.request_id, entry.before) == ("demo", "create", "request-1", None)
-    told = {"words": "At 02:00 every day, in Asia/Kolkata", "warnings": []}
+    told = {"jitter": "none", "words": "At 02:00 every day, in Asia/Kolkata", "warnings": [], "frozen": None}
     assert entry.after | told == answer.form, "what is told of it now is not kept"
     assert not told.keys() & entry.after.keys()
 

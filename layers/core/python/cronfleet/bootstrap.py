@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cronfleet.services.deletions import Deletions
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.first_key import FirstKey
+    from cronfleet.services.freezing import Freezing
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
     from cronfleet.services.imports import Imports
@@ -272,6 +273,13 @@ def runs(settings: Settings) -> "Runs":
     from cronfleet.services.runs import Runs
 
     return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def freezing(settings: Settings) -> "Freezing":
+    """What callers do with freezes."""
+    from cronfleet.services.freezing import Freezing
+
+    return Freezing(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def ledger(settings: Settings) -> "Ledger":

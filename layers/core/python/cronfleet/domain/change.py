@@ -18,7 +18,7 @@ from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt,
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
 from cronfleet.domain.errors import Contended, Invalid
 from cronfleet.domain.freeze import label_hashes
-from cronfleet.domain.holding import shadow_row, why_held
+from cronfleet.domain.holding import shadow_row, skipped_status, why_held
 from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import MAX_SKEW
@@ -323,8 +323,8 @@ def _is_claimed(timer: Timer, fire: Fire) -> bool:
 
 def _missed_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:
     for skipped in claim.skipped:
-        key = claim.run_key(skipped.first_at)
-        yield range_row(key, skipped.last_at, timer.tier, RunStatus.MISSED, now, skipped.reason)
+        key, status = claim.run_key(skipped.first_at), skipped_status(skipped)
+        yield range_row(key, skipped.last_at, timer.tier, status, now, skipped.reason)
 
 
 def _not_caught_up_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:

@@ -11,6 +11,7 @@ from cronfleet.domain.dispatch_plan import regular_fire
 from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.misfire import Misfire
+from cronfleet.domain.outlook import NamedFire
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run
 from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
@@ -151,6 +152,11 @@ def reason_form(reason: Reason | None) -> Form | None:
 def fire_form(fire: Fire) -> Form:
     """A fire: the calendar's time and ours."""
     return {"nominal_at": to_text(fire.nominal_at), "due_at": to_text(fire.due_at)}
+
+
+def named_fire_form(fire: NamedFire) -> Form:
+    """A fire, and whether a freeze holds it."""
+    return {**fire_form(Fire(fire.nominal_at, fire.due_at)), "frozen": fire.is_frozen}
 
 
 def run_form(run: Run) -> Form:

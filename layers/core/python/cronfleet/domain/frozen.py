@@ -16,9 +16,11 @@ from cronfleet.domain.catch_up import extended, wanted
 from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable
 from cronfleet.domain.dispatch_plan import Park, first_fire, uncomputable
 from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope
+from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 from cronfleet.domain.zone_check import is_outdated
@@ -190,6 +192,29 @@ def _is_put_off(timer: Timer, natural: Fire, ended: Sequence[Freeze]) -> bool:
     if timer.backlog is not None or due_at <= natural.due_at or timer.reserved_at is not None:
         return False
     return any((freeze.until or 0) <= due_at < (freeze.until or 0) + FROZEN_STRETCH for freeze in ended)
+
+
+def noted_frozen(timer: Timer, freeze: Freeze, now: Instant) -> tuple[Timer, tuple[Run, ...]]:
+    """An active `timer` as a claim at `now` leaves it while `freeze` lasts, and what that notes: for a change that
+    comes before the next claim, so that nothing which is frozen is left behind to run.
+    """
+    if timer.status is not Status.ACTIVE or timer.due_at is None or timer.nominal_at is None or timer.nominal_at > now:
+        return timer, ()
+    try:
+        claim = frozen_claim(timer, freeze, now)
+    except UNCOMPUTABLE:
+        return timer, ()
+    following = claim.following
+    after = replace(
+        timer,
+        nominal_at=None if following is None else following.nominal_at,
+        due_at=claim.wakes_at,
+        backlog=claim.backlog,
+        reserved_at=None,
+        deferred=None,
+        zone_data=claim.zone_data or timer.zone_data,
+    )
+    return after, tuple(skipped_row(claim, skipped, now) for skipped in claim.skipped)
 
 
 def _claim(

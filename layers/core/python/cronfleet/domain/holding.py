@@ -76,8 +76,12 @@ def skipped_row(claim: ScheduleClaim, skipped: SkippedRange, claimed_at: Instant
     key = claim.run_key(skipped.first_at)
     if claim.is_shadow:
         return shadow_row(key, skipped.last_at, claim.tier, claimed_at, skipped.reason)
-    status = RunStatus.FROZEN if skipped.reason.code in FREEZING else RunStatus.MISSED
-    return range_row(key, skipped.last_at, claim.tier, status, claimed_at, skipped.reason)
+    return range_row(key, skipped.last_at, claim.tier, skipped_status(skipped), claimed_at, skipped.reason)
+
+
+def skipped_status(skipped: SkippedRange) -> RunStatus:
+    """What the nominals of an active schedule become that its claim does not send."""
+    return RunStatus.FROZEN if skipped.reason.code in FREEZING else RunStatus.MISSED
 
 
 def shadow_row(key: RunKey, last_at: Instant, tier: str, now: Instant, reason: Reason) -> Run:

@@ -1,6 +1,7 @@
 """Outlook: the fires ahead, as callers ask for them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -14,6 +15,15 @@ MAX_FIRES: Final = 1_000
 """Fires that one question may ask for."""
 
 DEFAULT_FIRES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFire:
+    """A fire ahead, or one that was; `is_frozen`: a freeze holds it, so that it will not start, or has not."""
+
+    nominal_at: Instant
+    due_at: Instant
+    is_frozen: bool
 
 
 def fires_of(timer: Timer, after: Instant, until: Instant | None, limit: int) -> list[Fire]:

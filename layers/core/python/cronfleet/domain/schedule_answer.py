@@ -3,16 +3,20 @@
 from cronfleet.domain.crowded import Jitter, jitter_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, schedule_form
+from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.freeze_form import frozen_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
 from cronfleet.domain.schedule import Definition, Spec, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, Trigger, describe
 
 
-def answered_form(timer: Timer, definition: Definition, now: Instant) -> Form:
-    """The form of a schedule with `jitter`, `words` and `warnings`, which the audit log does not keep."""
-    jitter = _jitter_of(definition.spec)
-    return {**schedule_form(timer, definition), "jitter": jitter.value, **lint_form(lint_of(timer, now))}
+def answered_form(timer: Timer, definition: Definition, now: Instant, freeze: Freeze | None) -> Form:
+    """The form of a schedule with what the audit log does not keep: `jitter`, and what tells of `now`: `words`,
+    `warnings`, and the `freeze` that holds it.
+    """
+    form = {**schedule_form(timer, definition), "jitter": _jitter_of(definition.spec).value}
+    return {**form, "frozen": frozen_form(freeze, now), **lint_form(lint_of(timer, now))}
 
 
 def _jitter_of(spec: Spec) -> Jitter:

@@ -242,7 +242,7 @@ class Dispatcher:
 
     def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
-        frozen = apart(*self._freezes.over(items), serving.now, serving.now + LOOK_AHEAD)
+        frozen = apart(*self._freezes.over(self._in_tiers(items, serving.now)), serving.now, serving.now + LOOK_AHEAD)
         made = drafted(frozen.rest, serving.now, serving.tally)
         tenants = self._tenants(made.drafts, serving.now)
         serving.tenants |= tenants
@@ -298,6 +298,16 @@ class Dispatcher:
             tenant_id: tenant if tenant.rev else replace(tenant, tier=firsts[tenant_id].item.tier)
             for tenant_id, tenant in known.items()
         }
+
+    def _in_tiers(self, items: Sequence[DueItem], now: Instant) -> Sequence[DueItem]:
+        """`items`, where a tier is frozen with the tiers that their tenants' records say."""
+        if not self._freezes.directory().tiers:
+            return items
+        known = self._rules.of({item.tenant for item in items if isinstance(item, Timer)}, now)
+        return [
+            replace(item, tier=known[item.tenant].tier) if isinstance(item, Timer) and known[item.tenant].rev else item
+            for item in items
+        ]
 
     def _reach(self, now: Instant) -> int:
         """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""

@@ -86,7 +86,7 @@ class Ledger:
         now = self._clock.now()
         # A clock an hour ahead would call every fire of that hour lost.
         refuse_wrong_clock(self._store)
-        freezes = answer_of(lambda: self._freezes.of(timer, timer.tier))
+        freezes = answer_of(lambda: self._freezes.of(timer, caller.tenant.tier))
         return Dossier(self._store, timer, now, retention_of(caller.tenant), freezes)
 
 

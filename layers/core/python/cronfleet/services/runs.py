@@ -10,6 +10,7 @@ from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
 from cronfleet.domain.form import Form, run_form
+from cronfleet.domain.frozen import covering, frozen_reason
 from cronfleet.domain.instant import Instant, floor_second
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import Code, Reason
@@ -28,6 +29,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas
 
 CANCEL_RUN: Final = "cancel_run"
@@ -53,6 +55,7 @@ class Runs:
         self._clock = clock
         self._ids = ids
         self._changing = Changing(store, clock)
+        self._freezes = FreezeWatch(store, clock, consistent=True)
         self._quotas = TenantQuotas(store)
 
     def get(self, caller: Caller, run_id: str) -> Form:
@@ -95,11 +98,18 @@ class Runs:
                 raise NotFound("schedule", schedule_id)
             conditions.check(timer)
             moved(timer.status, Change.RUN)
+            self._refuse_frozen(caller, timer, now)
             if override is not None:
                 self._quotas.check_payload(self._quotas.tenant_of(caller), override.payload)
             return self._manual(caller, timer, override, reason, now)
 
         return self._changing.change(caller, once, decide)
+
+    def _refuse_frozen(self, caller: Caller, timer: Timer, now: Instant) -> None:
+        """Nothing passes a freeze; a run that was asked for before it came waits for the thaw."""
+        freezes = answer_of(lambda: self._freezes.of(timer, caller.tenant.tier))
+        for freeze in covering(freezes, now):
+            raise Conflict(f"{frozen_reason(freeze).text} (freeze {freeze.freeze_id}); run it after the thaw")
 
     def _manual(self, caller: Caller, timer: Timer, override: Override | None, reason: str, now: Instant) -> Draft:
         change_id = self._ids.unique()

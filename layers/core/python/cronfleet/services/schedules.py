@@ -16,12 +16,13 @@ from cronfleet.domain.change import (
     retimes,
     shadowed,
 )
-from cronfleet.domain.claim import Fire
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form, schedule_form, spec_form
+from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.frozen import covering, freeze_of, noted_frozen
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
-from cronfleet.domain.outlook import fires_of
+from cronfleet.domain.outlook import NamedFire, fires_of
 from cronfleet.domain.quota import payload_bytes
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.schedule_answer import answered_form
@@ -50,6 +51,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.selecting import find
@@ -73,13 +75,9 @@ class _Found:
     def form(self) -> Form:
         return schedule_form(self.timer, self.definition)
 
-    def answer(self, now: Instant) -> Answer:
-        """What its caller gets: the form, in words too, with what will surprise."""
-        return Answer(answered_form(self.timer, self.definition, now), self.timer.etag)
-
-    def unchanged(self, now: Instant) -> Draft:
-        """The change that there is nothing to change."""
-        return Draft((), self.answer(now), self.timer, self.timer)
+    def answer(self, now: Instant, freeze: Freeze | None) -> Answer:
+        """What its caller gets: the form, in words too, with what will surprise, and the `freeze` that holds it."""
+        return Answer(answered_form(self.timer, self.definition, now, freeze), self.timer.etag)
 
 
 class Schedules:
@@ -94,6 +92,7 @@ class Schedules:
         self._shards = shards
         self._changing = changing or Changing(store, clock)
         self._quotas = TenantQuotas(store)
+        self._freezes = FreezeWatch(store, clock, consistent=True)
 
     def tried(self) -> "Schedules":
         """The same service, whose changes write nothing and answer with their effect beside what would be."""
@@ -104,23 +103,41 @@ class Schedules:
 
     def get(self, caller: Caller, schedule_id: str) -> Answer:
         """The schedule; `NotFound` when there is none, or it is another tenant's."""
-        return self._require(caller, schedule_id).answer(self._clock.now())
+        found = self._require(caller, schedule_id)
+        return found.answer(self._clock.now(), self._freeze_of(caller, found.timer))
 
     def list(self, caller: Caller, selection: Selection, *, cursor: str | None, limit: int) -> Page[Form]:
         """A page of the tenant's schedules that `selection` takes, by id; it may be short and still have a cursor."""
         page = find(self._store, caller.tenant.tenant_id, selection, cursor, limit)
         now = self._clock.now()
-        return Page([answered_form(timer, definition, now) for timer, definition in page.items], page.cursor)
+        forms = [answered_form(*one, now, self._freeze_of(caller, one[0])) for one in page.items]
+        return Page(forms, page.cursor)
 
     def fires(
         self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int
-    ) -> Sequence[Fire]:
-        """The fires that the schedule's trigger names from `from_at` (now) to `to_at`, both included."""
+    ) -> Sequence[NamedFire]:
+        """The fires that the schedule's trigger names from `from_at` (now) to `to_at`, both included, and which a
+        freeze holds.
+        """
         found = self._require(caller, schedule_id)
         start = self._clock.now() if from_at is None else from_at
         if to_at is not None and to_at < start:
             raise Invalid("to", "must not be earlier than from (now, if left out)")
-        return fires_of(found.timer, start - 1, to_at, limit)
+        freezes, now = self._freezes_of(caller, found.timer), self._clock.now()
+        fires = fires_of(found.timer, start - 1, to_at, limit)
+        return [NamedFire(fire.nominal_at, fire.due_at, freeze_of(fire, freezes, now) is not None) for fire in fires]
+
+    def _freezes_of(self, caller: Caller, timer: Timer) -> Sequence[Freeze]:
+        """Every freeze of the schedule, those that have lately ended too."""
+        return answer_of(lambda: self._freezes.of(timer, caller.tenant.tier))
+
+    def _freeze_of(self, caller: Caller, timer: Timer) -> Freeze | None:
+        """The freeze that holds the schedule now."""
+        return next(iter(covering(self._freezes_of(caller, timer), self._clock.now())), None)
+
+    def _unchanged(self, caller: Caller, found: _Found, now: Instant) -> Draft:
+        """The change that there is nothing to change."""
+        return Draft((), found.answer(now, self._freeze_of(caller, found.timer)), found.timer, found.timer)
 
     def _find(self, caller: Caller, schedule_id: str) -> tuple[Timer | None, _Found | None]:
         """The stored timer, and the schedule unless that is a tombstone."""
@@ -283,7 +300,8 @@ class Schedules:
             *checks,
             self._quotas.one_more(tenant),
         ]
-        answer = Answer(answered_form(timer, definition, now), timer.etag, created=True)
+        form = answered_form(timer, definition, now, self._freeze_of(caller, timer))
+        answer = Answer(form, timer.etag, created=True)
         return Draft(writes, answer, after=timer)
 
     def _edited(
@@ -294,12 +312,15 @@ class Schedules:
         before = found.definition
         spec, checks = bound(self._store, caller.tenant.tenant_id, spec, before.spec)
         if _same(spec, before.spec):
-            return found.unchanged(now)
+            return self._unchanged(caller, found, now)
         if payload_bytes(spec.payload) > payload_bytes(before.spec.payload):
             self._quotas.check_payload(self._quotas.tenant_of(caller), spec.payload)
+        freeze = self._freeze_of(caller, found.timer)
+        held, noted = (found.timer, ()) if freeze is None else noted_frozen(found.timer, freeze, now)
         timer, definition, rows, run_timers = edited(
-            found.timer, before, spec, now=now, change_id=change_id, author=caller.actor, reason=reason
+            held, before, spec, now=now, change_id=change_id, author=caller.actor, reason=reason
         )
+        rows += noted
         action = Change.RETIME if retimes(before.spec, spec) else Change.EDIT
         more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
         return self._draft(caller, found, _Found(timer, definition), action, reason, [*more, *checks])
@@ -370,7 +391,7 @@ class Schedules:
             found = self._require(caller, schedule_id)
             conditions.check(found.timer)
             if found.timer.status is Status.HELD and found.timer.is_shadow is is_on:
-                return found.unchanged(now)
+                return self._unchanged(caller, found, now)
             shadow = Shadow(caller.key_id, now) if is_on else None
             timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.key_id)
             after = _Found(timer, found.definition)
@@ -407,7 +428,8 @@ class Schedules:
             *more,
             *counting(before.timer, timer),
         ]
-        return Draft(writes, after.answer(timer.updated_at), before.timer, timer)
+        answer = after.answer(timer.updated_at, self._freeze_of(caller, timer))
+        return Draft(writes, answer, before.timer, timer)
 
 
 def _standing(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Standing:
