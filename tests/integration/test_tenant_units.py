@@ -76,7 +76,7 @@ def test_a_suspension_costs_what_its_transaction_costs_however_many_schedules_it
             metered.life.suspend(ACTING, "unpaid")
         units.append(bill.writes)
         metered.life.resume(ACTING, "paid")
-    # The tenant's record (its index entry once), list of freezes, directory, audit entry and end of its chain, two each.
+    # Of a transaction: the record, the list of freezes, the directory, the audit entry, the end of its chain, two each.
     assert units[0] <= 12
     assert units[1] <= units[0]
 
