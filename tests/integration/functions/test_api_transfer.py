@@ -5,7 +5,8 @@ import json
 import pytest
 
 from cronfleet.domain.instant import DAY, to_text
-from cronfleet.ports.job_store import Damaged
+from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.job_store import Damaged, PutTenant
 from cronfleet.services import transfer
 
 CALENDAR = {"holidays": [{"date": "2026-12-25", "label": "Christmas"}], "weekend": ["saturday", "sunday"]}
@@ -55,6 +56,7 @@ def done(answer, *statuses):
 @pytest.fixture
 def acme(api):
     """A tenant with one of everything that a document can hold."""
+    api.store.commit([PutTenant(Tenant("acme", rev=1, change_id="made"), None)])
     done(api.call("PUT", "/v1/calendars/uk", CALENDAR))
     done(api.call("PUT", "/v1/calendars/uk", {**CALENDAR, "holidays": ["2026-12-25", "2026-12-28"]}))
     done(api.call("PUT", "/v1/calendars/unused", CALENDAR))
