@@ -38,6 +38,8 @@ class Call:
     began_at: int
     ended_at: int | None = None
     lease_until: int = 0
+    is_cut_short: bool = True
+    """Until it comes back: its worker may die."""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,9 @@ class Jobs:
         """One attempt: its effect first, then its work, then its end."""
         noted = self._begin(call)
         try:
-            return self._run(call)
+            result = self._run(call)
+            noted.is_cut_short = False
+            return result
         finally:
             noted.ended_at = self._process.loop.now
 

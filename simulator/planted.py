@@ -9,6 +9,7 @@ from typing import Final
 from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_quotas import QUOTA_FAULTS
+from simulator.planted_slots import SLOT_FAULTS
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
@@ -31,6 +32,7 @@ _CALENDARS: Final = "cronfleet.services.calendars"
 FAULTS: Final = (
     *AUDIT_FAULTS,
     *QUOTA_FAULTS,
+    *SLOT_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",
@@ -83,11 +85,12 @@ FAULTS: Final = (
             Edit(
                 _DISPATCHER,
                 "        if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):\n"
+                "            slots.close()\n"
                 "            raise LeaseLost\n"
-                "        return self._carry_out(batch, report)",
-                "        done = self._carry_out(batch, report)\n"
-                "        ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE))\n"
-                "        return done",
+                "        slots.lost(before.lost)\n"
+                "        closed = self._carry_out(batch, report)\n",
+                "        closed = self._carry_out(batch, report)\n"
+                "        ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE))\n",
             ),
         ),
     ),

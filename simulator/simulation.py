@@ -79,7 +79,8 @@ def simulate(
     stormy = round(hours * HOUR)
     calm_at = START + stormy
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
-    world = World(seed, faults, rate=rng.choice([_tight_rate(schedules), WIDE_RATE]))
+    rate = rng.choice([_tight_rate(schedules), WIDE_RATE])
+    world = World(seed, faults, rate, limits=_limits(random.Random(f"{seed}/limits"), schedules))
     _populate(world, rng, schedules, calm_at)
     _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
@@ -125,6 +126,14 @@ def _doom_of(world: World, told: doomed.Doom, end_at: int) -> list[Violation]:
 def _tight_rate(schedules: int) -> Rate:
     """What a tenant's share of so many schedules needs on a good day, and little more."""
     return Rate(max(2, schedules // 6), 4)
+
+
+def _limits(rng: random.Random, schedules: int) -> dict[str, int]:
+    """In half of the worlds some tenants have a limit of runs at once: what they need on a good day, or little more."""
+    if rng.random() < 0.5:
+        return {}
+    limited = rng.sample(population.TENANTS, rng.randint(1, len(population.TENANTS)))
+    return {tenant: max(2, rng.choice([schedules // 4, schedules // 2])) for tenant in limited}
 
 
 def _upgrade(world: World, upgrade: Upgrade) -> None:

@@ -1,7 +1,7 @@
 """The world: the production services on memory adapters, AWS around them, callers in front, faults everywhere."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from typing import Any, Final
@@ -75,7 +75,9 @@ class Ids:
 class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
-    def __init__(self, seed: int, faults: Faults, rate: Rate, shards: int = SHARDS) -> None:
+    def __init__(
+        self, seed: int, faults: Faults, rate: Rate, shards: int = SHARDS, limits: Mapping[str, int] | None = None
+    ) -> None:
         self.seed = seed
         self.shards = shards
         self.loop = Loop(START)
@@ -89,6 +91,8 @@ class World:
         self.store.state.leases = WatchedLeases(self.loop, self.history)
         self.receipts = MemoryReceipts(self.store)
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
+        self.limits = limits or {}
+        """Of runs at once, by tenant."""
         self._allow(rate)
         self.changes_zone_data = False
         self.ids = Ids()
@@ -106,10 +110,12 @@ class World:
         self._each_minute()
 
     def _allow(self, rate: Rate) -> None:
-        """Every tenant's rate of fires."""
+        """Every tenant's rate of fires, and its limit of runs at once, if it has one."""
         quotas = (("burst", rate.burst), ("fires_per_second", rate.per_second))
         for tenant in population.TENANTS:
-            self.store.state.tenants[tenant] = Tenant(tenant, quotas=quotas, rev=1)
+            limit = self.limits.get(tenant)
+            said = quotas if limit is None else tuple(sorted((*quotas, ("concurrent_runs", limit))))
+            self.store.state.tenants[tenant] = Tenant(tenant, quotas=said, rev=1)
 
     def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: Any) -> Queue[Any]:
         return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from simulator.checkers.audit_chain import check_audit_chain
+from simulator.checkers.concurrency import check_concurrency
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
@@ -244,6 +245,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_dead_letters(world, spans.end_at),
     lambda world, spans: check_versions(world, spans.end_at),
     lambda world, spans: check_quotas(world, spans.end_at),
+    lambda world, spans: check_concurrency(world, spans.end_at),
 )
 
 

@@ -6,13 +6,16 @@ that is reserved for it, and by that the fire is paid for, however long it waits
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from cronfleet.domain.claim import Claim, RunClaim, RunTimer, ScheduleClaim
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.slot import SlotLease
+
+Owned = TypeVar("Owned", "Draft", "Part")
 
 MAX_TENANT_FIRES_PER_TICK: Final = 2_500
 """What one shard can claim in a slot (500 firings a second): no tenant has more of a tick. The rest is left."""
@@ -24,6 +27,8 @@ class Draft:
 
     item: Timer | RunTimer
     claim: Claim
+    room: int = 0
+    """How many fires of missed time it might have taken."""
 
     @property
     def tenant(self) -> str:
@@ -70,6 +75,15 @@ class Part:
     caught_up: int
     place: Instant | None = None
     why: Reason | None = None
+    slots: tuple[SlotLease, ...] = ()
+    """Of its fires, then of what it catches up; none where the tenant has no limit of runs at once."""
+    needs_slot: bool = False
+    """Whether it waits for a slot, and not for a place in its tenant's line."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose it is."""
+        return self.draft.tenant
 
     @property
     def is_cut(self) -> bool:
@@ -111,9 +125,9 @@ def over_rate(rate: Rate, until: Instant) -> Reason:
     return Reason(Code.TENANT_RATE, text, {"until": until, "per_second": rate.per_second})
 
 
-def by_tenant(drafts: Iterable[Draft]) -> Mapping[str, list[Draft]]:
-    """The drafts of each tenant, in their order."""
-    found: dict[str, list[Draft]] = {}
-    for draft in drafts:
-        found.setdefault(draft.tenant, []).append(draft)
+def by_tenant(items: Iterable[Owned]) -> Mapping[str, list[Owned]]:
+    """The drafts, or parts, of each tenant, in their order."""
+    found: dict[str, list[Owned]] = {}
+    for item in items:
+        found.setdefault(item.tenant, []).append(item)
     return found

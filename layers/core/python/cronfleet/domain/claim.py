@@ -1,7 +1,7 @@
 """Claims: what a dispatcher may turn into runs, and the batch it writes down before it claims anything."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, TypeAlias
@@ -192,6 +192,15 @@ class RunClaim:
 
 
 Claim: TypeAlias = ScheduleClaim | RunClaim
+
+
+def with_slots(claim: Claim, slots: Sequence[SlotLease]) -> Claim:
+    """`claim`, its fires in `slots`; none for a tenant without a limit of runs at once."""
+    if not slots:
+        return claim
+    if isinstance(claim, RunClaim):
+        return replace(claim, slot=slots[0])
+    return replace(claim, slots=tuple(slots))
 
 
 class ClaimOutcome(StrEnum):

@@ -22,6 +22,7 @@ from cronfleet.domain.claim import (
     ScheduleClaim,
     SkippedRange,
     Unreadable,
+    with_slots,
 )
 from cronfleet.domain.fairness import quantum_of, rounds
 from cronfleet.domain.holding import shadow_claim
@@ -112,7 +113,7 @@ class Plan:
     drafts: list[Draft] = field(default_factory=list)
     noted: list[Claim] = field(default_factory=list)
     """Claims that only note what does not run: nobody waits for them."""
-    waiting: list[Draft] = field(default_factory=list)
+    waiting: list[Part] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
     outdated: list[Timer] = field(default_factory=list)
@@ -155,11 +156,11 @@ def settle(made: Plan, parts: Iterable[Part], now: Instant, tally: Tally, tiers:
     queues: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
         if part.waits:
-            made.waiting.append(part.draft)
+            made.waiting.append(part)
         else:
             queues[part.draft.tenant].append(part)
     ordered = rounds(queues, cost=lambda part: part.draft.cost, quantum=lambda tenant: quantum_of(tiers[tenant]))
-    return [_sent_by(_settled(part, now, tally), tiers[part.draft.tenant]) for part in ordered]
+    return [_sent_by(with_slots(_settled(part, now, tally), part.slots), tiers[part.tenant]) for part in ordered]
 
 
 def _sent_by(claim: Claim, tier: str) -> Claim:
@@ -175,11 +176,20 @@ def _settled(part: Part, now: Instant, tally: Tally) -> Claim:
         return draft.claim
     claim = draft.claim
     if part.is_cut or part.caught_up < draft.caught_up:
-        claim = claim_schedule(draft.item, now, room=part.caught_up, most=part.fires)
+        claim = narrowed(draft, draft.item, now, part.fires, part.caught_up)
     if part.is_cut and part.place is not None and part.why is not None and claim.following is not None:
         following = replace(claim.following, due_at=part.place)
         claim = replace(claim, following=following, reserved_at=part.place, deferred=part.why)
+    if part.place is not None and claim.backlog is not None and _has_turn(claim, now):
+        claim = replace(claim, backlog=claim.backlog.postponed(part.place))
     return _given_turn(claim, now, tally)
+
+
+def narrowed(draft: Draft, timer: Timer, now: Instant, fires: int, caught_up: int) -> ScheduleClaim:
+    """The claim of `draft`, which is that of `timer`, with no more than so many fires and so many caught up."""
+    # What has grown too old to be caught up takes no place: it is dropped all the same.
+    room = draft.room if caught_up == draft.caught_up else caught_up
+    return claim_schedule(timer, now, room=room, most=fires)
 
 
 def _is_outdated(timer: Timer) -> bool:
@@ -214,14 +224,15 @@ def _draft(item: Timer | RunTimer, now: Instant, made: Plan, tally: Tally) -> No
         made.drafts.append(Draft(item, RunClaim(item)))
         return
     try:
-        claim = claim_schedule(item, now, room=tally.room(item.tenant))
+        room = tally.room(item.tenant)
+        claim = claim_schedule(item, now, room=room)
     except UNCOMPUTABLE as error:
         # A trigger that no longer computes must not stop the shard: it alone is parked.
         made.parks.append(Park(item, uncomputable(error)))
         return
     if claim.fires or claim.caught_up or claim.skipped or claim.backlog != item.backlog or _has_turn(claim, now):
         tally.add(claim)
-        made.drafts.append(Draft(item, claim))
+        made.drafts.append(Draft(item, claim, room))
 
 
 def _has_turn(claim: ScheduleClaim, now: Instant) -> bool:

@@ -80,6 +80,11 @@ def line_of_tenant(tenant_id: str) -> str:
     return f"tenant#{tenant_id}"
 
 
+def line_of_slots(tenant_id: str) -> str:
+    """The name of the line of what waits for a tenant's slots."""
+    return f"slots#{tenant_id}"
+
+
 def line_of_key(key_id: str) -> str:
     """The name of the line of a credential's requests."""
     return f"key#{key_id}"

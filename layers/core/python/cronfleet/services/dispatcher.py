@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.allotment import Draft, by_tenant
+from cronfleet.domain.allotment import Draft, Part, by_tenant
 from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.change import parked, resumed
 from cronfleet.domain.claim import (
@@ -67,6 +67,7 @@ from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.retimed import write
 from cronfleet.services.reviving import revivals
+from cronfleet.services.slot_allotments import SlotAllotments
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.zone_step import ZoneStep
@@ -124,6 +125,8 @@ class _Closed:
 
     batch_id: BatchId | None
     losers: frozenset[int] = frozenset()
+    lost: tuple[Claim, ...] = ()
+    """Those claims, where it is a batch of this tick's own."""
 
 
 @dataclass(slots=True)
@@ -136,8 +139,9 @@ class _Serving:
     look_ahead: LookAhead
     tally: Tally
     allotments: Allotments
+    slots: SlotAllotments
     tenants: dict[str, Tenant] = field(default_factory=dict)
-    waiting: list[Draft] = field(default_factory=list)
+    waiting: list[Part] = field(default_factory=list)
 
 
 class LeaseLost(Exception):
@@ -222,13 +226,15 @@ class Dispatcher:
             self._resume_all(made.resumes, now, report)
             self._retime_all(made.outdated, now, report)
             for claims in self._in_batches(serving, made):
-                closed = self._dispatch(lease, closed, claims, report)
+                closed = self._dispatch(lease, closed, claims, serving.slots, report)
             serving.waiting += made.waiting
             if self._clock.now() >= serving.works_until:
                 break
         self._defer_all(serving, report)
-        if lease.open_batch is not None or report.batches:
-            ask(lambda: self._store.release(lease, closed.losers))
+        serving.slots.close()
+        is_open = lease.open_batch is not None or report.batches > 0
+        if is_open and ask(lambda: self._store.release(lease, closed.losers)):
+            serving.slots.lost(closed.lost)
 
     def _serving(self, lease: ShardLease, now: Instant, deadline_at: Instant) -> "_Serving":
         tally = Tally()
@@ -238,6 +244,7 @@ class Dispatcher:
             LookAhead(self._store, lease.shard, now + self._reach(now)),
             tally,
             Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
+            SlotAllotments(self._store, now),
         )
 
     def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
@@ -286,9 +293,12 @@ class Dispatcher:
 
     def _granted(self, serving: "_Serving", made: Plan, drafts: Sequence[Draft]) -> list[Claim]:
         """The claims of those of `drafts` that may go now; what has to wait is noted in `made`."""
-        parts = serving.allotments.parts(drafts, serving.tenants)
+        # Of whom nothing is known yet may have a limit of runs at once; it is left to the next tick.
+        known = [draft for draft in drafts if self._rules.knows(draft.tenant)]
+        slotted = serving.slots.narrowed(known, serving.tenants)
+        parts = serving.slots.granted(serving.allotments.parts(slotted, serving.tenants))
         tiers = {tenant_id: tenant.tier for tenant_id, tenant in serving.tenants.items()}
-        return settle(made, parts, serving.now, serving.tally, tiers)
+        return settle(made, [*parts, *serving.slots.without()], serving.now, serving.tally, tiers)
 
     def _tenants(self, drafts: Sequence[Draft], now: Instant) -> dict[str, Tenant]:
         """The tenants of `drafts`; one without a record has the tier that its timers were made with."""
@@ -313,16 +323,27 @@ class Dispatcher:
         """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""
         return FROZEN_STRETCH if looks_back(self._freezes.directory().ends(), now) else LOOK_AHEAD
 
-    def _dispatch(self, lease: ShardLease, before: "_Closed", claims: Sequence[Claim], report: TickReport) -> "_Closed":
+    def _dispatch(
+        self,
+        lease: ShardLease,
+        before: "_Closed",
+        claims: Sequence[Claim],
+        slots: SlotAllotments,
+        report: TickReport,
+    ) -> "_Closed":
         """Write a batch, announce it (which closes the one before), and only then carry it out."""
         report.batches += 1
         batch_id = BatchId(lease.shard, lease.fence, report.batches)
         claimed_at = self._now(lease.shard)
         batch = Batch(batch_id, before.batch_id, claimed_at, tuple(claims), before.losers)
+        slots.logged(claims)
         ask(lambda: self._store.put_batch(batch))
         if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):
+            slots.close()
             raise LeaseLost
-        return self._carry_out(batch, report)
+        slots.lost(before.lost)
+        closed = self._carry_out(batch, report)
+        return replace(closed, lost=tuple(batch.claims[place] for place in closed.losers))
 
     def _finish(self, batch_id: BatchId, report: TickReport) -> "_Closed":
         """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""
@@ -402,8 +423,11 @@ class Dispatcher:
         for start in range(0, len(ordered), DEFERRALS_AT_ONCE):
             if start and self._clock.now() >= serving.works_until:
                 return
-            for tenant_id, drafts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
-                for deferral in serving.allotments.deferrals(drafts, serving.tenants[tenant_id]):
+            for tenant_id, parts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
+                drafts = [part.draft for part in parts if not part.needs_slot]
+                deferrals = serving.allotments.deferrals(drafts, serving.tenants[tenant_id])
+                deferrals += serving.slots.deferrals([part for part in parts if part.needs_slot])
+                for deferral in deferrals:
                     report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))
 
     def _retime_all(self, outdated: Sequence[Timer], now: Instant, report: TickReport) -> None:

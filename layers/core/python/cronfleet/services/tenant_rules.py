@@ -11,6 +11,7 @@ from cronfleet.domain.run import Run, RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.tenants import TenantStore
+from cronfleet.services.asking import ask
 
 MAX_AGE: Final = 30 * SECOND
 """A change of a tenant's tier or quotas holds everywhere after this time."""
@@ -44,6 +45,10 @@ class TenantRules:
         tenant_id = run.key.tenant
         return replace(run, kept_days=kept_days(self.of([tenant_id], now)[tenant_id]))
 
+    def knows(self, tenant_id: str) -> bool:
+        """Whether the store has ever said what the tenant's record is, or that there is none: its limits, then."""
+        return tenant_id in self._known
+
     def _is_fresh(self, tenant_id: str, now: Instant) -> bool:
         known = self._known.get(tenant_id)
         # A clock that was set back must not make a record young for ever.
@@ -51,7 +56,7 @@ class TenantRules:
 
     def _read(self, tenant_ids: list[str], now: Instant) -> None:
         try:
-            found = self._store.get_tenants(tenant_ids)
+            found = ask(lambda: self._store.get_tenants(tenant_ids))
         except NoAnswer:
             return
         for tenant_id in tenant_ids:
