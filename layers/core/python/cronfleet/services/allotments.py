@@ -109,7 +109,9 @@ class Allotments:
         rate = rate_of(tenant)
         places = self._places(tenant.tenant_id, rate, len(drafts))
         made = zip(drafts, places, strict=False)
-        return [Deferral(draft.item, place, over_rate(rate, place)) for draft, place in made]
+        # A place may be free before the fire is due; it is not moved ahead of its time.
+        later = [(draft, max(place, draft.dues[0])) for draft, place in made]
+        return [Deferral(draft.item, place, over_rate(rate, place)) for draft, place in later]
 
     def _places(self, tenant_id: str, rate: Rate, count: int) -> list[Instant]:
         if not count:
