@@ -6,6 +6,7 @@ from simulator.planted_edits import Edit, Planted
 
 _SLOT: Final = "cronfleet.domain.slot"
 _WORKER: Final = "cronfleet.services.worker"
+_RULES: Final = "cronfleet.services.tenant_rules"
 _WORKERS_SLOTS: Final = "cronfleet.services.slots"
 
 SLOT_FAULTS: Final = (
@@ -48,11 +49,8 @@ SLOT_FAULTS: Final = (
         "limit-forgotten-while-nothing-is-known",
         "a dispatcher that could not read a tenant's record takes it for one without a limit",
         (
-            Edit(
-                "cronfleet.services.tenant_rules",
-                "        return tenant_id in self._known",
-                "        return True",
-            ),
+            Edit(_RULES, "        return tenant_id in self._known", "        return True"),
+            Edit(_RULES, "ask(lambda: self._store.get_tenants(tenant_ids))", "self._store.get_tenants(tenant_ids)"),
         ),
     ),
     Planted(
