@@ -283,6 +283,7 @@ def test_another_tenant_s_export_is_not_to_be_had(acme):
     assert acme.call("GET", "/v1/tenants/acme/export", tenant="beta").status == 404
     assert acme.call("GET", "/v1/tenants/acme/export", role="editor").status == 403
     assert exported(acme)["tenant"] == "acme"
+    acme.store.commit([PutTenant(Tenant("acme", rev=1, change_id="first"), None)])
     answer = acme.call("GET", "/v1/tenants/acme/export", tenant="home", role="platform_admin")
     assert answer.json["tenant"] == "acme"
 
