@@ -8,6 +8,7 @@ from cronfleet.domain.instant import DAY, to_text
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import Damaged, PutTenant
 from cronfleet.services import transfer
+from functions.api import applying
 
 CALENDAR = {"holidays": [{"date": "2026-12-25", "label": "Christmas"}], "weekend": ["saturday", "sunday"]}
 POLICIES = {
@@ -135,6 +136,16 @@ def test_a_dry_run_shows_what_would_be_created_changed_and_stay_and_changes_noth
     assert said(exported(acme, "beta"))["calendars"] == document["calendars"]
 
 
+def test_when_time_is_up_the_same_again_goes_on(acme, monkeypatch):
+    document = exported(acme)
+    with monkeypatch.context() as short:
+        short.setattr(applying, "SECONDS", 0)
+        cut = applied(acme, document)
+    assert not cut["complete"]
+    assert set(outcomes(cut).values()) | {one["outcome"] for one in cut["calendars"]} == {"pending"}
+    assert applied(acme, document)["complete"]
+
+
 def test_what_is_there_may_be_kept_as_it_is(acme):
     document = exported(acme)
     applied(acme, document)
@@ -186,17 +197,17 @@ def test_a_calendar_of_that_name_which_says_something_else_gets_a_new_version(ac
 
 
 def test_a_tenant_of_many_comes_in_several_documents_each_of_which_can_be_applied(acme, monkeypatch):
-    monkeypatch.setattr(transfer, "MAX_SCHEDULES", 1)
-    monkeypatch.setattr(transfer, "_SCHEDULES_PER_READ", 2)
-    documents = [exported(acme)]
-    while documents[-1]["cursor"]:
-        documents.append(exported(acme, query=f"?cursor={documents[-1]['cursor']}"))
+    with monkeypatch.context() as small:
+        small.setattr(transfer, "MAX_SCHEDULES", 1)
+        small.setattr(transfer, "_SCHEDULES_PER_READ", 2)
+        documents = [exported(acme)]
+        while documents[-1]["cursor"]:
+            documents.append(exported(acme, query=f"?cursor={documents[-1]['cursor']}"))
     assert len(documents) > 2
     for document in documents:
         answer = applied(acme, document)
         assert answer["refused"] == []
         assert answer["complete"]
-    monkeypatch.undo()
     ids = [one["id"] for one in exported(acme, "beta")["schedules"]]
     assert ids == [one["id"] for one in exported(acme)["schedules"]]
 

@@ -317,6 +317,21 @@ def test_the_second_look_waits_until_all_that_was_under_way_is_over(life: Life) 
     assert life.life.deletion(ACTING)["certificate"]["removed"]["runs"] == 13
 
 
+def test_a_small_tenant_does_not_wait_for_a_large_one(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletions, "MAX_PAGE", 2)
+    life.furnish("acme", schedules=10, runs=10)
+    life.furnish("beta", schedules=1, runs=1)
+    life.delete()
+    life.life.delete(replace(ACTING, tenant=Tenant("beta", rev=1)), "beta", "")
+    monkeypatch.setattr(deletions, "MAX_STEPS", 30)
+    life.jobs().advance(life.clock.now() + MINUTE)
+    small = life.store.get_deletion("beta")
+    large = life.store.get_deletion("acme")
+    assert small is not None
+    assert large is not None
+    assert (small.stage, large.stage) == (Stage.AGAIN, Stage.SCHEDULES)
+
+
 def test_nothing_is_known_of_a_deletion_that_nobody_asked_for(life: Life) -> None:
     with pytest.raises(NotFound):
         life.life.deletion(ACTING)

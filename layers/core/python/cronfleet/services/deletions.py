@@ -31,7 +31,7 @@ from cronfleet.services.true_clock import require_true_clock
 MAX_JOBS: Final = 20
 """Deletions that one sweep looks at; the others wait until one of them is over."""
 MAX_STEPS: Final = 5_000
-"""Pages of one deletion in one sweep."""
+"""Pages of one sweep."""
 
 DELETED: Final = "delete_tenant_done"
 """The action under which the certificate is filed."""
@@ -56,7 +56,7 @@ class Deletions:
         self._telemetry = telemetry
 
     def advance(self, until: Instant) -> DeletionReport:
-        """Carry every open deletion on, one after the other, until it is over, must wait, or it is `until`.
+        """Carry every open deletion on by a page in turn, until it is over, must wait, or it is `until`.
 
         Raises `NoAnswer` when the store stays silent, and `ClockSkewed`: the next sweep goes on where this one was.
         """
@@ -65,16 +65,14 @@ class Deletions:
         report.jobs = len(jobs)
         if jobs:
             require_true_clock(self._store, self._telemetry)
-        for job in jobs:
-            self._carry_on(job, until, report)
-        return report
-
-    def _carry_on(self, job: Deletion, until: Instant, report: DeletionReport) -> None:
-        going: Deletion | None = job
+        going = list(jobs)
         for _ in range(MAX_STEPS):
-            if going is None or self._clock.now() >= until:
-                return
-            going = self._step(going, report)
+            if not going or self._clock.now() >= until:
+                break
+            job = self._step(going.pop(0), report)
+            if job is not None:
+                going.append(job)
+        return report
 
     def _step(self, job: Deletion, report: DeletionReport) -> Deletion | None:
         """The job a page on; `None` when there is nothing to do now, or another sweep does it."""
