@@ -4,6 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
+from cronfleet.domain.tenant import Tenant
+from cronfleet.services.access import Caller
+from cronfleet.services.audit_log import AuditLog
 from simulator.audit_oracle import entry_hash, seal_hash
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE
@@ -26,6 +29,15 @@ def check_audit_chain(world: World, end_at: int) -> Iterator[Violation]:
         yield from _check_chain(chain)
     yield from _check_ends(world, chains, end_at)
     yield from _check_seals(world, chains, end_at)
+
+
+def check_verdict(world: World, end_at: int) -> Iterator[Violation]:
+    """The product's own check of a log that nobody has touched says so, of every tenant."""
+    log = AuditLog(store=world.store, clock=world.store.state.clock)
+    for tenant in sorted({owner for owner, _ in world.store.state.audit}):
+        verdict = log.verify(Caller(Tenant(tenant), "checker", "verdict"))
+        if not verdict["ok"] or verdict["cursor"] is not None:
+            yield Violation(end_at, "the audit log is not well by its own check", f"{tenant}: {verdict}")
 
 
 def _check_chain(chain: list[Any]) -> Iterator[Violation]:

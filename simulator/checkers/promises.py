@@ -1,6 +1,6 @@
 """Checkers: each watches one promise from outside, and tells the first moment at which it was broken.
 
-They read what the world noted and what the tables hold. None calls the product: nominal times come from the oracle,
+They read what the world noted and what the tables hold. None takes the product's word: nominal times come from the oracle,
 epochs from the audit log, leases and fences from the writes of rows.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from simulator.checkers.audit_chain import check_audit_chain
+from simulator.checkers.audit_chain import check_audit_chain, check_verdict
 from simulator.checkers.concurrency import check_concurrency
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.ledger import check_ledger
@@ -236,6 +236,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_obeyed,
     check_audit,
     lambda world, spans: check_audit_chain(world, spans.end_at),
+    lambda world, spans: check_verdict(world, spans.end_at),
     check_effects,
     check_settled,
     check_recovery,
