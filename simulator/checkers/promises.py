@@ -1,7 +1,7 @@
 """Checkers: each watches one promise from outside, and tells the first moment at which it was broken.
 
-They read what the world noted and what the tables hold. None takes the product's word: nominal times come from the oracle,
-epochs from the audit log, leases and fences from the writes of rows.
+They read what the world noted and what the tables hold. None takes the product's word: nominal times come from
+the oracle, epochs from the audit log, leases and fences from the writes of rows.
 """
 
 from collections import defaultdict
