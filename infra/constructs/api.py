@@ -31,6 +31,8 @@ class Api(Function):
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
+        # How many of its slots a tenant uses; it takes none.
+        job_store.grant(self.role, schema.SLOTS, QUERY)
         # What a calendar's new version starts, and how far the jobs are.
         job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)
         # A heartbeat URL is put anew with each ping, in one transaction with it; nothing of it is ever deleted here.

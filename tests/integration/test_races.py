@@ -15,6 +15,7 @@ from cronfleet.domain.claim import BatchId, ClaimOutcome, RunClaim
 from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunStatus
+from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
 from cronfleet.ports.schedule_counts import CountSchedules, Full
@@ -168,6 +169,29 @@ def test_one_of_eight_workers_ends_an_attempt(stores: list[Any], turn: int) -> N
     answers = race(stores, lambda store, hand: store.replace_run(ends[hand]))
     assert answers.count(None) == 1
     assert stores[0].get_run(running.key) == ends[answers.index(None)]
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_one_of_eight_dispatchers_takes_a_tenants_slot_while_its_holder_lets_go_of_it(
+    stores: list[Any], turn: int
+) -> None:
+    """Those who saw it free at its end, and those who saw it free because it was let go of: one has it, and knows."""
+    tenant = f"racing-{turn}"
+    old = Slot(tenant, 1).taken("old", NOON, NOON + MINUTE)
+    stores[0].take_slot(old, Slot(tenant, 1))
+
+    def act(store: Any, hand: int) -> Slot | None:
+        if hand == 0:
+            store.release_slot(tenant, 1, old.fence, old.holder, NOON + SECOND)
+        (seen,) = store.get_slots(tenant)
+        wanted = seen.taken(f"hand-{hand}", NOON + MINUTE, NOON + 2 * MINUTE)
+        stored: Slot = store.take_slot(wanted, seen)
+        return stored if stored.holder == wanted.holder else None
+
+    taken = [slot for slot in race(stores, act) if slot is not None]
+    (stored,) = stores[0].get_slots(tenant)
+    assert [slot for slot in taken if (slot.holder, slot.fence) == (stored.holder, stored.fence)] == [stored]
+    assert len({slot.fence for slot in taken}) == len(taken), "one after the other, each under a fence of its own"
 
 
 @pytest.mark.parametrize("turn", range(ROUNDS))

@@ -16,6 +16,7 @@ from cronfleet.domain.instant import MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.slot import Slot, holder_of
 from cronfleet.domain.trigger import CronTrigger
 from cronfleet.ports.job_store import (
     CreateTimer,
@@ -132,6 +133,21 @@ def test_the_gate_costs_two_units(engine: Engine) -> None:
         engine.store.take_gate(TENANT, "nightly", run().key.run_id, NOON, None)
         engine.store.release_gate(TENANT, "nightly", run().key.run_id, NOON)
     assert capacity.writes == 2.0
+
+
+def test_a_slot_costs_two_units_and_the_look_at_a_tenants_slots_one_read(engine: Engine) -> None:
+    store = engine.store
+    holder = holder_of(run(schedule_id=LONG).key.run_id, 1, NOON)
+    slots = [Slot(LONG, number) for number in range(1, 6)]
+    with counted(engine.client) as capacity:
+        for slot in slots:
+            store.take_slot(slot.taken(holder, NOON, NOON + MINUTE), slot)
+        for slot in slots:
+            assert store.release_slot(LONG, slot.number, 1, holder, NOON + SECOND)
+    assert capacity.writes == 2.0 * len(slots)
+    with counted(engine.client) as capacity:
+        assert len(store.get_slots(LONG)) == len(slots)
+    assert capacity.reads == 1.0
 
 
 def test_an_empty_tick_costs_one_write_and_one_read(engine: Engine) -> None:

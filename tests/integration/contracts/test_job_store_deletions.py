@@ -15,7 +15,7 @@ from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
 from cronfleet.domain.freeze import Freeze, FreezeDirectory, FreezeList, TenantScope, with_freeze
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
-from cronfleet.domain.rate import line_of_key, line_of_tenant
+from cronfleet.domain.rate import line_of_key, line_of_slots, line_of_tenant
 from cronfleet.domain.retiming import for_calendar
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Change, Status
@@ -97,7 +97,7 @@ def furnished(engine: Engine, tenant: str) -> None:
     store.commit([InsertRetiming(going), InsertRetiming(over)])
     store.put_retiming(over.ended(NOON + MINUTE))
     store.take_slot(Slot(tenant, 1, fence=1, holder="run-1", until=NOON + HOUR, taken_at=NOON), Slot(tenant, 1))
-    for line in (line_of_tenant(tenant), line_of_key(key.key_id)):
+    for line in (line_of_tenant(tenant), line_of_slots(tenant), line_of_key(key.key_id)):
         store.draw(line, 1_000, floor=NOON * 1_000)
     record_of = IdempotencyRecord(tenant, "once", "digest", {}, NOON + DAY)
     store.commit([InsertIdempotency(record_of)])
@@ -142,7 +142,7 @@ ALL = {
     "calendar_versions": 2,
     "retimings": 2,
     "slots": 1,
-    "lines": 2,
+    "lines": 3,
     "remembered_answers": 1,
     "freeze_lists": 1,
     "audit_entries": 3,

@@ -12,7 +12,7 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.schema import Table
 from cronfleet.domain.deletion import Kind, Owned, Stage
 from cronfleet.domain.heartbeat import heartbeat_name
-from cronfleet.domain.rate import line_of_key, line_of_tenant
+from cronfleet.domain.rate import line_of_key, line_of_slots, line_of_tenant
 from cronfleet.domain.schedule import Change
 from cronfleet.ports import cursors
 from cronfleet.ports.deletions import Found
@@ -210,7 +210,7 @@ def _in_tenants(item: Item, tenant: str) -> Owned | None:
         kind = Kind.FREEZE_LISTS
     elif sort == keys.API_KEY and item.get("tenant", {}).get("S") == tenant:
         kind = Kind.API_KEYS
-    elif partition == keys.line(line_of_tenant(tenant)):
+    elif partition in (keys.line(line_of_tenant(tenant)), keys.line(line_of_slots(tenant))):
         kind = Kind.LINES
     return None if kind is None else _owned(kind, schema.TENANTS, partition, sort)
 

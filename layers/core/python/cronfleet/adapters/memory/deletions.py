@@ -7,7 +7,7 @@ from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import timer_key
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Stage
 from cronfleet.domain.heartbeat import heartbeat_name
-from cronfleet.domain.rate import line_of_key, line_of_tenant
+from cronfleet.domain.rate import line_of_key, line_of_slots, line_of_tenant
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.deletions import Found, InsertDeletion
 
@@ -112,7 +112,7 @@ def _keys_of(state: State, tenant: str) -> list[str]:
 
 
 def _lines_of(state: State, tenant: str) -> list[str]:
-    names = {line_of_tenant(tenant), *map(line_of_key, _keys_of(state, tenant))}
+    names = {line_of_tenant(tenant), line_of_slots(tenant), *map(line_of_key, _keys_of(state, tenant))}
     return [name for name in state.lines if name in names]
 
 
