@@ -43,11 +43,24 @@ class Call:
 
 
 @dataclass(slots=True)
+class Frozen:
+    """A freeze that a caller asked for, from outside: of a tenant, or (`None`) of all; of some labels, or of all."""
+
+    request: Request
+    tenant: str | None
+    labels: dict[str, str] | None
+    until: int
+    freeze_id: str = ""
+    thaws: list[Request] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class History:
     """One run of the simulator. `digest` is equal for equal histories, bit by bit."""
 
     requests: list[Request] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    frozen: list[Frozen] = field(default_factory=list)
     row_writes: list[tuple[int, str, str, int]] = field(default_factory=list)
     """True time, run id, status, fence of every write of a ledger row."""
     faults: Counter[str] = field(default_factory=Counter)

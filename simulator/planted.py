@@ -8,6 +8,7 @@ from typing import Final
 
 from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_edits import Edit, Planted
+from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
 
@@ -33,6 +34,7 @@ FAULTS: Final = (
     *AUDIT_FAULTS,
     *QUOTA_FAULTS,
     *SLOT_FAULTS,
+    *FREEZE_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

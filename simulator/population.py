@@ -37,6 +37,10 @@ CHOSEN: Final = {"America/New_York": (Gap.SKIP, Repeat.BOTH), "Australia/Lord_Ho
 INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
 """Seconds."""
 
+CREW: Final = "crew"
+CREWS: Final = ("blue", "red")
+"""A label that every schedule has, and its values."""
+
 CALENDAR: Final = "days"
 """The name of each tenant's calendar."""
 CALENDARS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -112,7 +116,9 @@ def drawn_spec(rng: random.Random, now: int) -> Spec:
         timeout_seconds=rng.choice([20, 60, 120]),
         after_pause=drawn_missed(rng, rng.choice([MisfirePolicy.SKIP, *MisfirePolicy])),
     )
-    return Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies)
+    # Not drawn, so that what is drawn beside it stays as it was.
+    labels = {CREW: CREWS[now // SECOND % 2]}
+    return Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies, labels=labels)
 
 
 def always(spec: Spec) -> Callable[[Spec | None, Instant], Spec]:

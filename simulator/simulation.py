@@ -9,7 +9,7 @@ from typing import Final
 
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import doomed, population, quotas, zone_change
+from simulator import doomed, freezing, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
 from simulator.checkers.promises import Spans, first_violation
@@ -37,6 +37,9 @@ HELD_CHANGES_PER_HOUR: Final = 30
 VERSIONS_PER_HOUR: Final = 120
 """Asked of any tenant's schedules: a third of them are there."""
 
+
+FROZEN_WORLDS: Final = 0.6
+"""In so many worlds callers freeze and thaw."""
 
 WIDE_RATE: Final = Rate(100, 2_500)
 
@@ -84,6 +87,8 @@ def simulate(
     _populate(world, rng, schedules, calm_at)
     _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
+    if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS:
+        freezing.freeze_some(world, freezes, START, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:

@@ -213,9 +213,6 @@ class World:
             store = self.wired(process)
             schedules = Schedules(store=store, clock=process, ids=self.ids, shards=self.shards)
             return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)
-            store = self.wired(process)
-            schedules = Schedules(store=store, clock=process, ids=self.ids, shards=SHARDS)
-            return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)
 
         self.functions.invoke("api", body, lambda process: self.answered(request, process))
 

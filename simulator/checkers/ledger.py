@@ -14,7 +14,7 @@ from simulator.checkers.violation import Violation
 from simulator.world import World
 
 NEW_EPOCH: Final = frozenset({"create", "retime", "resume", "cancel"})
-NEVER_RAN: Final = frozenset({"skipped", "cancelled", "refused"})
+NEVER_RAN: Final = frozenset({"skipped", "cancelled", "frozen", "refused"})
 FOREVER: Final = 1 << 62
 
 

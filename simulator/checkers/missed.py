@@ -33,7 +33,7 @@ def check_missed(world: World, end_at: int) -> Iterator[Violation]:
     """Of every stretch of missed time of every schedule."""
     late: dict[Key, list[Any]] = defaultdict(list)
     for row in world.rows.values():
-        if row.late is not None and row.late.cause.value != "rate":  # Deferred, and not missed.
+        if row.late is not None and _was_missed(row):
             late[row.key.tenant, row.key.schedule_id].append(row)
     for key, rows in late.items():
         yield from _check_words(rows)
@@ -44,6 +44,13 @@ def check_missed(world: World, end_at: int) -> Iterator[Violation]:
             yield from _check_stretch(world, key, cause, noticed_at, caught_up)
             yield from _check_pace(world, key, cause, noticed_at, caught_up)
     yield from _check_left(world, end_at)
+
+
+def _was_missed(row: Any) -> bool:
+    """Whether its time was missed: it was not deferred, nor put off, a claimed fire or manual run, until a thaw."""
+    cause = row.late.cause.value
+    put_off = cause == "freeze" and (row.key.cause != "schedule" or row.late.noticed_at > row.due_at + SECOND)
+    return cause != "rate" and not put_off
 
 
 def _check_words(rows: Sequence[Any]) -> Iterator[Violation]:
@@ -102,7 +109,7 @@ def _wishes(world: World, key: Key, cause: str, noticed_at: int) -> list[Wish]:
     before = [at for at, _ in policies if at < noticed_at]
     since = before[-1] if before else 0
     counted = [one for one in policies if one[0] >= since]
-    name = "after_pause" if cause == "pause" else "misfire"
+    name = "after_pause" if cause in ("pause", "freeze") else "misfire"
     wishes = [_wish(at, policy[name]) for at, policy in counted]
     if cause == "outage" and _was_paused(world, key, noticed_at):
         wishes += [_wish(at, policy["after_pause"]) for at, policy in counted]

@@ -13,6 +13,7 @@ from typing import Any, Final
 from simulator.checkers.audit_chain import check_audit_chain, check_verdict
 from simulator.checkers.concurrency import check_concurrency
 from simulator.checkers.dead_letters import check_dead_letters
+from simulator.checkers.frozen import check_frozen
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
 from simulator.checkers.quotas import check_quotas
@@ -33,7 +34,7 @@ RECOVERY: Final = 5 * MINUTE
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
-UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow", "delete_tenant"})
+UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow", "delete_tenant", "thaw"})
 """Requests that may ask for what is so already."""
 
 OFF: Final = frozenset({"resume", "create", "retime", "rollback"})
@@ -229,6 +230,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_ledger(world, spans.settled_at),
     lambda world, spans: check_missed(world, spans.end_at),
     lambda world, spans: check_shadow(world, spans.end_at),
+    lambda world, spans: check_frozen(world, spans.end_at),
     check_leases,
     check_rows,
     check_early,

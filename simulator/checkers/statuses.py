@@ -3,5 +3,5 @@
 from typing import Final
 
 TERMINAL: Final = frozenset(
-    {"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "held", "shadow", "refused"}
+    {"succeeded", "dead", "cancelled", "skipped", "missed", "paused", "held", "shadow", "frozen", "refused"}
 )

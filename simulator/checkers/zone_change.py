@@ -15,7 +15,7 @@ from simulator.faults import MINUTE, SECOND
 from simulator.world import START, World
 from simulator.zone_change import Upgrade
 
-NEVER_RAN: Final = frozenset({"skipped", "cancelled", "refused"})
+NEVER_RAN: Final = frozenset({"skipped", "cancelled", "frozen", "refused"})
 CREATED_BY: Final = START + 5 * MINUTE
 
 

@@ -118,7 +118,7 @@ def test_a_freeze_with_an_end_ends_without_a_write() -> None:
 
 
 @pytest.mark.parametrize("thawed_after", [7, 31, 65, 119])
-def test_a_schedule_of_every_second_is_on_again_within_two_ticks_of_a_thaw(thawed_after: int) -> None:
+def test_a_schedule_of_every_second_is_on_again_within_three_ticks_of_a_thaw(thawed_after: int) -> None:
     world = FrozenWorld(1)
     freeze_id = frozen_at(world, 2)
     world.live(thawed_after)
@@ -127,7 +127,7 @@ def test_a_schedule_of_every_second_is_on_again_within_two_ticks_of_a_thaw(thawe
     world.live(60)
     late = [row for row in world.rows if row.status is RunStatus.SUCCEEDED and row.key.nominal_at > ended_at]
     assert late[0].key.nominal_at <= ended_at + SECOND
-    assert max(row.lag_ms or 0 for row in late) <= 10 * SECOND
+    assert max(row.lag_ms or 0 for row in late) <= 15 * SECOND
     nominals = sorted(
         nominal for row in world.rows for nominal in range(row.key.nominal_at, row.last_nominal_at + 1, SECOND)
     )

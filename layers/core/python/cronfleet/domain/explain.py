@@ -303,7 +303,7 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     if stretch is not None:
         return _catching_up(at, timer, stretch, facts)
     fire = _fire(at, timer)
-    freeze = freeze_of(fire, facts.freezes, facts.now)
+    freeze = freeze_of(_named_fire(at, timer), facts.freezes, facts.now)
     if freeze is not None:
         return _frozen(at, freeze, timer, facts.now)
     if timer.deferred is not None and (at == timer.nominal_at or in_line(timer, fire) != fire):
@@ -348,6 +348,11 @@ def _catching_up(at: Instant, timer: Timer, stretch: Stretch, facts: Facts) -> E
 def _fire(at: Instant, timer: Timer) -> Fire:
     if at == timer.nominal_at:
         return regular_fire(timer) or Fire(at, at)
+    return _named_fire(at, timer)
+
+
+def _named_fire(at: Instant, timer: Timer) -> Fire:
+    """The fire at `at`, due when the trigger and its jitter say."""
     try:
         return first_fire(timer, at - 1) or Fire(at, at)
     except UNCOMPUTABLE:

@@ -19,6 +19,7 @@ from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, Ti
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Status, Timer
@@ -28,6 +29,11 @@ from cronfleet.domain.zone_stamp import stamp
 
 FROZEN_STRETCH: Final = MINUTE
 """After a claim of a frozen schedule the next one comes no sooner than this, or than the freeze's end."""
+
+SETTLED: Final = 2 * MAX_SKEW
+"""Ticks note nothing of a frozen schedule that is younger than this: by no clock that may act is it still to come, so
+that no change takes it for a fire which is claimed and not yet due.
+"""
 
 LONGEST_LOOK: Final = 15 * MINUTE
 """What waits for a thaw (a backlog, a retry, a manual run) looks again after a quarter of the time that the freeze has
@@ -109,21 +115,38 @@ def _due_at(item: DueItem) -> Instant:
 def _sort_out(timer: Timer, freezes: Freezes, now: Instant, until: Instant, made: Apart) -> None:
     own = freezes.of(timer.tenant, timer.tier, timer.labels)
     try:
-        if own and not is_outdated(timer):
-            freeze = next(iter(covering(own, now)), None)
-            if freeze is not None and not _comes_after(timer, freeze):
-                if _due_at(timer) <= now:
-                    made.claims.append(frozen_claim(timer, freeze, now))
-                return
-            thawed = thawed_claim(timer, own, now)
-            if freeze is None and thawed is not None:
-                made.claims.append(thawed)
-                return
+        if own and not is_outdated(timer) and _is_held(timer, own, now, made):
+            return
     except UNCOMPUTABLE as error:
         made.parks.append(Park(timer, uncomputable(error)))
         return
     if _due_at(timer) <= until:
         made.rest.append(timer)
+
+
+def _is_held(timer: Timer, own: Sequence[Freeze], now: Instant, made: Apart) -> bool:
+    """Whether a freeze of `timer` has to do with what it waits for; what is to be written about that goes to `made`."""
+    fire = _natural(timer)
+    freeze = next(iter(covering(own, now)), None)
+    if freeze is not None and not _comes_after(timer, fire, freeze):
+        if _due_at(timer) <= now - SETTLED:
+            made.claims.append(frozen_claim(timer, freeze, now, now - SETTLED))
+        return True
+    over = [] if fire is None else [one for one in own if one.has_ended(now) and one.covers(fire.due_at)]
+    if freeze is None and over:
+        last = max(over, key=lambda one: one.until or 0)
+        if (last.until or 0) <= now - SETTLED:
+            made.claims.append(thawed_claim(timer, last, now))
+        return True
+    if freeze is None and fire is not None and _is_put_off(timer, fire, own, now):
+        made.claims.append(_claim(timer, fire, timer.backlog, []))
+        return True
+    return False
+
+
+def _natural(timer: Timer) -> Fire | None:
+    """The regular fire of `timer`, due when its trigger and jitter say, whatever has put it off."""
+    return None if timer.nominal_at is None else first_fire(timer, timer.nominal_at - 1)
 
 
 def covering(freezes: Iterable[Freeze], at: Instant) -> list[Freeze]:
@@ -133,28 +156,26 @@ def covering(freezes: Iterable[Freeze], at: Instant) -> list[Freeze]:
 
 
 def freeze_of(fire: Fire, freezes: Iterable[Freeze], now: Instant) -> Freeze | None:
-    """The freeze that holds `fire` back, or will: it is named in it, or due by now while one lasts."""
+    """The freeze that holds `fire` back, or will: it comes due in it, or is due while one lasts."""
     known = list(freezes)
-    found = covering(known, fire.nominal_at)
+    found = covering(known, fire.due_at)
     if not found and fire.due_at <= now:
         found = covering(known, now)
     return next(iter(found), None)
 
 
-def _comes_after(timer: Timer, freeze: Freeze) -> bool:
-    """Whether what `timer` waits for is named, and due, after the known end of `freeze`: it may be claimed ahead."""
+def _comes_after(timer: Timer, fire: Fire | None, freeze: Freeze) -> bool:
+    """Whether what `timer` waits for is due after the known end of `freeze`: it may be claimed ahead."""
     end = freeze.until
-    if end is None or _due_at(timer) < end:
-        return False
-    return timer.nominal_at is None or not freeze.covers(timer.nominal_at)
+    return end is not None and _due_at(timer) >= end and (fire is None or fire.due_at >= end)
 
 
-def frozen_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
-    """The claim of everything that `timer` has named up to `now` while it is frozen: none of it starts.
+def frozen_claim(timer: Timer, freeze: Freeze, now: Instant, through: Instant) -> ScheduleClaim:
+    """The claim of everything that has come due of `timer` up to `through` while it is frozen: none of it starts.
 
     What the schedule's policy for pauses wants of it waits in the timer's backlog for the thaw; the rest is one range.
     """
-    following, backlog, skipped = _held_back(timer, freeze, now)
+    following, backlog, skipped = _held_back(timer, freeze, now, through)
     again = floor_second(now) + FROZEN_STRETCH
     if freeze.until is not None:
         again = min(again, max(freeze.until, floor_second(now)))
@@ -165,33 +186,23 @@ def frozen_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
     return _claim(timer, following, backlog, skipped)
 
 
-def thawed_claim(timer: Timer, freezes: Sequence[Freeze], now: Instant) -> ScheduleClaim | None:
-    """The claim that ends what an ended freeze has left of `timer`: what it held back to its end is noted, and the next
-    fire is due when its trigger says. `None`: it has left nothing.
+def thawed_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
+    """The claim that ends what an ended `freeze` has left of `timer`: what it held back to its end is noted, and what
+    follows is due when its trigger says.
     """
-    ended = [freeze for freeze in freezes if freeze.has_ended(now)]
-    nominal_at = timer.nominal_at
-    if not ended or nominal_at is None:
-        return None
-    over = [freeze for freeze in ended if freeze.covers(nominal_at)]
-    if over:
-        last = max(over, key=lambda freeze: freeze.until or 0)
-        following, backlog, skipped = _held_back(timer, last, (last.until or now) - 1)
-        if backlog is not None:
-            backlog = replace(backlog, turn_at=min(backlog.turn_at, floor_second(now)))
-        return _claim(timer, following, backlog, skipped)
-    natural = first_fire(timer, nominal_at - 1)
-    if natural is None or natural.nominal_at != nominal_at or not _is_put_off(timer, natural, ended):
-        return None
-    return _claim(timer, natural, timer.backlog, [])
+    following, backlog, skipped = _held_back(timer, freeze, now, (freeze.until or now) - 1)
+    if backlog is not None:
+        backlog = replace(backlog, turn_at=min(backlog.turn_at, floor_second(now)))
+    return _claim(timer, following, backlog, skipped)
 
 
-def _is_put_off(timer: Timer, natural: Fire, ended: Sequence[Freeze]) -> bool:
-    """Whether a claim made while one of these freezes lasted put the fire off."""
+def _is_put_off(timer: Timer, natural: Fire, own: Sequence[Freeze], now: Instant) -> bool:
+    """Whether a claim made while a freeze lasted that has ended put the fire off."""
     due_at = _due_at(timer)
     if timer.backlog is not None or due_at <= natural.due_at or timer.reserved_at is not None:
         return False
-    return any((freeze.until or 0) <= due_at < (freeze.until or 0) + FROZEN_STRETCH for freeze in ended)
+    ends = (freeze.until or 0 for freeze in own if freeze.has_ended(now))
+    return any(end <= due_at < end + FROZEN_STRETCH for end in ends)
 
 
 def noted_frozen(timer: Timer, freeze: Freeze, now: Instant) -> tuple[Timer, tuple[Run, ...]]:
@@ -201,7 +212,7 @@ def noted_frozen(timer: Timer, freeze: Freeze, now: Instant) -> tuple[Timer, tup
     if timer.status is not Status.ACTIVE or timer.due_at is None or timer.nominal_at is None or timer.nominal_at > now:
         return timer, ()
     try:
-        claim = frozen_claim(timer, freeze, now)
+        claim = frozen_claim(timer, freeze, now, now)
     except UNCOMPUTABLE:
         return timer, ()
     following = claim.following
@@ -243,15 +254,24 @@ def _claim(
 
 
 def _held_back(
-    timer: Timer, freeze: Freeze, through: Instant
+    timer: Timer, freeze: Freeze, now: Instant, through: Instant
 ) -> tuple[Fire | None, Backlog | None, list[SkippedRange]]:
-    """What follows the nominals up to `through`, the backlog with what is wanted of them, and the rest as ranges."""
-    first_at = timer.nominal_at
-    if first_at is None or first_at > timer.capped(through):
-        return (None if first_at is None else first_fire(timer, first_at - 1)), timer.backlog, []
-    last_at = [first_at, *latest_fires(timer.trigger, first_at - 1, timer.capped(through), 1)][-1]
-    backlog, skipped = _kept(timer, freeze, first_at, last_at, through)
+    """What follows the nominals that were due by `through`, the backlog with what is wanted of them, and the rest."""
+    first_at, last_at = timer.nominal_at, _last_due(timer, through)
+    if first_at is None or last_at is None:
+        return _natural(timer), timer.backlog, []
+    backlog, skipped = _kept(timer, freeze, first_at, last_at, now)
     return first_fire(timer, last_at), backlog, skipped
+
+
+def _last_due(timer: Timer, through: Instant) -> Instant | None:
+    """The newest nominal of `timer` that has come due by then, if it waits for one."""
+    if timer.nominal_at is None:
+        return None
+    # Two, because jitter may put off the newest; the one before it came due before that.
+    newest = latest_fires(timer.trigger, timer.nominal_at - 1, timer.capped(through), 2)
+    fires = [first_fire(timer, nominal_at - 1) for nominal_at in reversed(newest)]
+    return next((fire.nominal_at for fire in fires if fire is not None and fire.due_at <= through), None)
 
 
 def _kept(

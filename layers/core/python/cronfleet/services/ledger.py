@@ -163,9 +163,9 @@ class _Reading:
         return self.to_at
 
     def _frozen_until(self, freeze_id: str) -> Instant:
-        """The last instant of a freeze, as far as it is known."""
+        """The last nominal time that a freeze holds for certain, whatever the jitter of its fire."""
         ends = (one.until for one in self.dossier.freezes if one.freeze_id == freeze_id and one.until is not None)
-        return next(ends, self.to_at + 1) - 1
+        return next(ends, self.to_at + 1) - 1 - self.dossier.timer.jitter_seconds * SECOND
 
     def _append(self, entry: Explanation, named_by: Timer | None) -> None:
         last = self.entries[-1] if self.entries else None
