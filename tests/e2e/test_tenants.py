@@ -201,7 +201,9 @@ def _now() -> datetime:
 
 
 def _started_after(row: dict[str, Any], moment: datetime) -> bool:
-    return row["started_at"] is not None and datetime.fromisoformat(row["started_at"]) > moment
+    """Whether its target was called after `moment`; a row that a freeze ended was begun by a worker, and no more."""
+    began_at = row["started_at"]
+    return row["status"] != "frozen" and began_at is not None and datetime.fromisoformat(began_at) > moment
 
 
 def _wait(look: Any, seconds: float = PATIENCE_SECONDS) -> Any:
