@@ -128,18 +128,27 @@ def _close_books(chain: Chain) -> None:
     chain.sweep()
 
 
-def _ordinary(chain: Chain, firings: int) -> None:
-    _due(chain, firings)
+def _settled(chain: Chain) -> None:
     chain.tick()
     chain.work()
     _close_books(chain)
+
+
+def _ordinary(chain: Chain, firings: int) -> None:
+    _due(chain, firings)
+    _settled(chain)
 
 
 def _gated(chain: Chain, firings: int) -> None:
     _due(chain, firings, Overlap.SKIP)
-    chain.tick()
-    chain.work()
-    _close_books(chain)
+    _settled(chain)
+
+
+def _in_slots(chain: Chain, firings: int) -> None:
+    for tenant_id in {one.tenant for one in _due(chain, firings)}:
+        chain.store.commit([PutTenant(Tenant(tenant_id, quotas=(("concurrent_runs", 100),), rev=1), None)])
+    chain.start_counting()
+    _settled(chain)
 
 
 def _retried(chain: Chain, firings: int) -> None:
@@ -320,6 +329,7 @@ SCENARIOS: Final = (
     ORDINARY,
     Scenario("lone", "a lone firing", _ordinary, 1),
     Scenario("gate", "with the overlap gate (`overlap: skip`)", _gated),
+    Scenario("slot", "of a tenant with a limit of runs at once", _in_slots),
     Scenario("receipt", "with one receipt", _with_receipt),
     Scenario("retry", "whose first attempt fails", _retried),
     Scenario("skip", "skipped: an earlier run is still going", _skipped_by_overlap),

@@ -55,6 +55,8 @@ def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_t
     ("name", "more"),
     [
         ("gate", 2.0),
+        # Its slot taken, and let go of.
+        ("slot", 2.0),
         ("receipt", 4.0),
         # Its row and the timer of its next attempt in a transaction, with the timer's entry in the index: 5 and not 1.
         # The timer's claim: 2. Start and finish: 2. And a batch of its own.
