@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Final
 
 from cronfleet.domain.form import Form
-from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
+from cronfleet.domain.instant import SECOND, Instant, to_text
 
-SETTLES_AFTER: Final = 2 * MINUTE
+SETTLES_AFTER: Final = 90 * SECOND
 """After this nothing that was under way when the tenant's schedules went can still write for it: a dispatcher's tick
-lasts a minute, a request to the API half of one, and what processes know of a tenant is half a minute old at most.
+lasts a minute at most, and so do a request to the API and what a process knows of a tenant together, half of one each.
 """
 
 MAX_PAGE: Final = 200
