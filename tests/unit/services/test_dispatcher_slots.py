@@ -17,6 +17,8 @@ from cronfleet.domain.slot_plan import AHEAD
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import InsertRunTimer, NoAnswer, UpdateTimer
 from cronfleet.ports.queues import Tick
+from cronfleet.services.access import Caller
+from cronfleet.services.ledger import Ledger
 from tests.support.actors import Actor, no_actor_left
 from tests.support.builders import TENANT, at, cron, every, timer
 from tests.support.examples import run_timer
@@ -324,3 +326,15 @@ def two_shards() -> tuple[LimitedWorld, Callable[[], Actor]]:
         return Actor("other", lambda actor: world.dispatcher(actor).tick(Tick(1, TWO), TWO + MINUTE))
 
     return world, other
+
+
+def test_an_explanation_names_the_limit_and_says_until_when_a_fire_is_likely_to_wait() -> None:
+    world = LimitedWorld()
+    world.herd(3)
+    world.tick()
+    (waiting,) = [one for one in world.store.state.timers.values() if one.deferred is not None]
+    world.clock.advance(SECOND)
+    caller = Caller(Tenant(TENANT), "key", "request")
+    said = Ledger(store=world.store, clock=world.clock).explain(caller, waiting.schedule_id, TWO)
+    assert (said["code"], said["detail"]["limit"]) == ("concurrency", LIMIT)
+    assert said["detail"]["due_at"] == said["detail"]["until_at"] == "2026-12-01T02:00:03Z"

@@ -27,7 +27,7 @@ _WORDS: Final = {
     Cause.OUTAGE: "the scheduler fired nothing then",
     Cause.PAUSE: "the schedule was not on then",
     Cause.ZONE_DATA: "new zone data moved it there",
-    Cause.RATE: "the tenant had more due than its rate",
+    Cause.RATE: "the tenant had more due than its rate, or its limit of runs at once, left room for",
     Cause.FREEZE: "a freeze held the schedule then",
 }
 
@@ -48,7 +48,7 @@ class Late:
     def reason(self) -> Reason:
         """The same as a typed reason."""
         if self.cause is Cause.RATE:
-            text = f"deferred: the tenant had more due than its rate when it was due, at {to_text(self.noticed_at)}"
+            text = f"deferred when it was due, at {to_text(self.noticed_at)}: {_WORDS[self.cause]}"
             return Reason(Code.TENANT_RATE, text, self.detail)
         text = f"caught up: missed from {to_text(self.from_at)} to {to_text(self.until_at)}; {_WORDS[self.cause]}"
         return Reason(Code.CAUGHT_UP, f"{text} (noticed at {to_text(self.noticed_at)})", self.detail)
