@@ -109,7 +109,12 @@ def live(slots: Iterable[Slot], now: Instant) -> int:
 
 def usual_hold(slots: Sequence[Slot], now: Instant) -> int:
     """How long a slot is held, in milliseconds, as far as the slots tell: a mean of the latest holds, gone or going."""
-    known = [max(slot.held_ms or 0, 0 if slot.is_free(now) else now - slot.taken_at, LEAST_HOLD) for slot in slots]
+    going = {slot.number: now - slot.taken_at for slot in slots if not slot.is_free(now)}
+    known = [
+        max(slot.held_ms or 0, going.get(slot.number, 0), LEAST_HOLD)
+        for slot in slots
+        if slot.held_ms is not None or slot.number in going
+    ]
     return sum(known) // len(known) if known else LEAST_HOLD
 
 
