@@ -87,7 +87,8 @@ def simulate(
     _populate(world, rng, schedules, calm_at)
     _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
     _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
-    if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS:
+    # Where the zone data changes, every local time must run.
+    if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS and not zone_release:
         freezing.freeze_some(world, freezes, START, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
