@@ -7,6 +7,8 @@ from typing import Final
 from benchmarks.metering.chain import Chain, Died, Part, merged
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.backlog import Backlog, Stretch
+from cronfleet.domain.freeze import Freeze, TenantScope, with_freeze
+from cronfleet.domain.frozen import SETTLED
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT
@@ -16,6 +18,7 @@ from cronfleet.domain.rate import MICROSECONDS, line_of_tenant
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.target import Call
 from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.heartbeats import Heartbeats, Report
@@ -229,6 +232,20 @@ def _in_shadow(chain: Chain, firings: int) -> None:
     _close_books(chain)
 
 
+def _frozen(chain: Chain, firings: int) -> None:
+    added = _due(chain, firings)
+    directory = chain.store.get_freeze_directory()
+    for number, tenant_id in enumerate(sorted({one.tenant for one in added})):
+        freeze = Freeze(f"{number:026}", TenantScope(tenant_id), "key", NOON - MINUTE, "the ledger moves")
+        kept = chain.store.get_freeze_list(tenant_id)
+        kept, directory = with_freeze(kept, directory, freeze, now=NOON, change_id=f"{number:026}")
+        chain.store.commit([PutFreezeList(kept), PutFreezeDirectory(directory)])
+    chain.clock.advance(SETTLED)
+    chain.start_counting()
+    chain.tick()
+    _close_books(chain)
+
+
 def _deferred(chain: Chain, firings: int) -> None:
     added = _due(chain, firings)
     # The places of the next seconds are others': each of these has its own afterwards.
@@ -337,6 +354,7 @@ SCENARIOS: Final = (
     Scenario("caught_up", "missed in an outage and caught up once (`misfire: fire_once`)", _caught_up),
     Scenario("in_turns", "caught up in turns: 50 that one schedule has missed, 60 a minute", _caught_up_in_turns),
     Scenario("shadow", "noted in shadow: one entry, of one nominal or of all that five minutes hold", _in_shadow),
+    Scenario("frozen", "held back by a freeze: one entry, of one nominal or of all that a minute holds", _frozen),
     Scenario("deferral", "deferred once inside its timer", _deferred),
     Scenario("run_now", "a run-now through the API", _run_now),
     Scenario("ping", "a ping of a heartbeat URL (it fires nothing)", _pinged),

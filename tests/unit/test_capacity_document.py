@@ -69,6 +69,7 @@ def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_t
         ("caught_up", 0.0),
         # As an ordinary skip: its claim, one row, nothing to send.
         ("shadow", -1.0 - A_DRAW),
+        ("frozen", -1.0 - A_DRAW),
         # And the lease of the tick that defers, its draw, and the one that found no place in time; no other is needed.
         ("deferral", 3.0 + 3 / 50 - A_DRAW),
         # Row, timer, audit entry and the end of its chain in a transaction, with their indexes: 11. The timer's claim

@@ -15,6 +15,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.time_text import parse_moment
+from cronfleet.services.freezing import Freezing, WholeTenant
 from tests.support.builders import at
 from tests.support.lived import ACME, ID, LivedWorld, spec
 
@@ -41,6 +42,7 @@ ROW_CODES = {
     RunStatus.PAUSED: {Code.PAUSED},
     RunStatus.HELD: {Code.NOT_ON},
     RunStatus.SHADOW: {Code.SHADOW},
+    RunStatus.FROZEN: {Code.FROZEN},
     RunStatus.REFUSED: {Code.NOT_ON, Code.TOO_OLD},
 }
 WITHOUT_ROW = {
@@ -54,6 +56,7 @@ WITHOUT_ROW = {
     Code.NOT_ON,
     Code.SHADOW,
     Code.CATCHING_UP,
+    Code.FROZEN,
 }
 
 
@@ -128,6 +131,20 @@ def resume(world: LivedWorld, _: Record, number: int) -> None:
     world.try_to(lambda: world.schedules.resume(ACME, ID, missed=missed))
 
 
+def freezing(world: LivedWorld) -> Freezing:
+    return Freezing(store=world.store, clock=world.clock, ids=world.ids)
+
+
+def freeze(world: LivedWorld, _: Record, number: int) -> None:
+    until = world.clock.now() + number * 20 * SECOND if number % 2 else None
+    world.try_to(lambda: freezing(world).freeze(ACME, WholeTenant(), reason="the ledger moves", until=until))
+
+
+def thaw(world: LivedWorld, _record: Record, _number: int) -> None:
+    for form in freezing(world).list(ACME):
+        world.try_to(lambda one=form["id"]: freezing(world).thaw(ACME, one))
+
+
 ACTIONS: dict[str, Callable[[LivedWorld, Record, int], object]] = {
     "live": lambda world, _, number: world.live(5 + 7 * number),
     "outage": lambda world, _, number: world.outage(20 * number),
@@ -138,6 +155,8 @@ ACTIONS: dict[str, Callable[[LivedWorld, Record, int], object]] = {
     "shadow": shadow,
     "pause": pause,
     "resume": resume,
+    "freeze": freeze,
+    "thaw": thaw,
     "run": lambda world, _record, _number: world.try_to(lambda: world.runs.run_now(ACME, ID)),
     "lose": lambda world, _record, _number: world.lose_messages(),
     "fail": lambda world, _, number: setattr(world, "fails", bool(number % 2)),
@@ -214,6 +233,7 @@ def test_once_calm_every_fire_that_is_past_is_decided(story: list[tuple[str, int
     world, record = LivedWorld(START), Record()
     play(world, record, [("put", 0), ("live", 3), *story])
     world.fails = world.dies = False
+    thaw(world, record, 0)
     settled_at = world.clock.now()
     world.live(20 * 60)
     check(world, record, 50)
