@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.items.shards import batch_of
 from cronfleet.domain.claim import ScheduleClaim
 from cronfleet.domain.instant import MINUTE, SECOND, to_text
@@ -118,3 +118,41 @@ def test_every_claim_in_the_first_versions_log_is_read_as_it_was_meant() -> None
                 seen += row is not None
                 jittered += fire.due_at > fire.nominal_at and claim.due_at > claim.nominal_at
     assert (seen > 20, jittered > 3, skipped) == (True, True, 3)
+
+
+def test_its_tenant_can_be_deleted_without_a_trace(left: Chain) -> None:
+    """A record without a revision, a key that is in no list, audit entries without a subject: all of it is found."""
+    standard = {"tier": {"S": "standard"}}
+    of_key = {"hash": {"S": "0" * 64}, "tenant": {"S": "acme"}, "created_at": {"N": str(CREATED_AT)}, **standard}
+    for partition, sort, more in (("TENANT#acme", "TENANT", standard), ("KEY#demo", "KEY", of_key)):
+        item = {"pk": {"S": partition}, "sk": {"S": sort}, **more}
+        boto3.client("dynamodb").put_item(TableName=f"{PREFIX}-tenants", Item=item)
+    exported = left.call("GET", "/v1/tenants/acme/export").json
+    assert len(exported["schedules"]) == len(left.call("GET", "/v1/schedules?limit=50").json["schedules"])
+    made = left.call("POST", "/v1/tenants", {"id": "home"}, tenant="root", role="platform_admin")
+    assert made.status == 201, made.text
+    target = "/v1/tenants/acme?confirm=acme&reason=over"
+    begun = left.call("DELETE", target, tenant="home", role="platform_admin")
+    assert begun.status == 202, begun.text
+    left.until(left.now + 4 * MINUTE)
+    said = left.call("GET", "/v1/tenants/acme/deletion", tenant="home", role="platform_admin").json
+    assert said["status"] == "deleted", said
+    removed = said["certificate"]["removed"]
+    assert removed["schedules"] == 10, "those that were deleted before, too"
+    assert removed["api_keys"] == 1
+    assert traces() == []
+
+
+def traces() -> list[str]:
+    """What names the tenant still, besides its tombstone and certificate, and the dispatch log, which expires."""
+    dynamodb, found = boto3.client("dynamodb"), []
+    for table in schema.TABLES:
+        for page in dynamodb.get_paginator("scan").paginate(TableName=f"{PREFIX}-{table.name}"):
+            found += [f"{item['pk']['S']} / {item['sk']['S']}" for item in page["Items"] if _is_left(item)]
+    return found
+
+
+def _is_left(item: dict[str, Any]) -> bool:
+    partition, sort = item["pk"]["S"], item["sk"]["S"]
+    stays = (partition, sort) in ((keys.tenant("acme"), keys.TENANT), (keys.tenant("acme"), keys.DELETION))
+    return "acme" in str(item) and not stays and partition != "home" and not partition.startswith("SHARD#")
