@@ -42,6 +42,16 @@ class Call:
     """Until it comes back: its worker may die."""
 
 
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A deferral that was written: when (true time), of which fire or attempt, until when and why."""
+
+    at: int
+    fire: str
+    until: int
+    code: str
+
+
 @dataclass(slots=True)
 class Frozen:
     """A freeze that a caller asked for, from outside: of a tenant, or (`None`) of all; of some labels, or of all."""
@@ -69,6 +79,8 @@ class History:
     invocations: Counter[str] = field(default_factory=Counter)
     effects: Counter[str] = field(default_factory=Counter)
     dead_letters: Counter[str] = field(default_factory=Counter)
+    deferrals: dict[tuple[str, int], Deferred] = field(default_factory=dict)
+    """By the fire and until when: one that was asked for again, its reply having been lost, is the same."""
     of_the_future: list[tuple[int, str]] = field(default_factory=list)
     """True time, and what was written then that only a wrong clock can have said."""
     sent_again: dict[str, int] = field(default_factory=dict)

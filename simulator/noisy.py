@@ -12,11 +12,11 @@ import argparse
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from cronfleet.adapters.memory.timers import put_timer
 from cronfleet.domain.change import created
-from cronfleet.domain.quota import quotas_of
+from cronfleet.domain.quota import STANDARD
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
@@ -24,8 +24,6 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import IntervalTrigger, OneShotTrigger, Trigger
 from simulator.faults import MINUTE, NONE, SECOND
 from simulator.jobs import Jobs
-from simulator.loop import Process
-from simulator.wire import Wire, WiredStore
 from simulator.world import START, World
 
 FIRES: Final = 100_000
@@ -49,6 +47,7 @@ LONGEST: Final = 240 * MINUTE
 LIMIT: Final = SECOND
 """Milliseconds that the quiet tenants' p99 may move."""
 
+STANDARD_RATE: Final = Rate(STANDARD.fires_per_second, STANDARD.burst)
 NOISY: Final = "noisy"
 HELD, BROKEN = 0, 1
 
@@ -81,18 +80,6 @@ class _QuickJobs(Jobs):
         return self._rng.randint(100, 300)
 
 
-class _CountedStore(WiredStore):
-    """Counts whose fires are deferred."""
-
-    deferred: Counter[str]
-
-    def defer(self, item: Any, due_at: int, reason: Any) -> bool:
-        done = bool(self._wire.call("defer", lambda: self._store.defer(item, due_at, reason)))
-        if done:
-            self.deferred[f"{item.tenant}~{item.schedule_id}"] += 1
-        return done
-
-
 class NoisyWorld(World):
     """A world of many shards and workers, whose schedules are there from the beginning."""
 
@@ -100,7 +87,6 @@ class NoisyWorld(World):
         super().__init__(seed, NONE, Rate(100, 2_500), shards)
         self.failing = 0.0
         self._jobs = _QuickJobs
-        self.deferred: Counter[str] = Counter()
         self.runs = self._queue(
             "worker",
             self._work,
@@ -108,11 +94,6 @@ class NoisyWorld(World):
             concurrency=workers,
             group=lambda message: message.key.tenant,
         )
-
-    def _store(self, process: Process) -> Any:
-        store = _CountedStore(self.store, Wire(self.weather, process), process)
-        store.deferred = self.deferred
-        return store
 
     def add(self, tenant: str, name: str, trigger: Trigger) -> None:
         """A schedule as the API would have stored it."""
@@ -132,9 +113,11 @@ class NoisyWorld(World):
         state.definitions[(tenant, name), definition.version] = definition
 
 
-def play(seed: int, fires: int, quiet: int, shards: int, workers: int = WORKERS) -> Outcome:
+def play(seed: int, fires: int, quiet: int, shards: int, rate: Rate = STANDARD_RATE) -> Outcome:
     """One world until each of the noisy tenant's `fires` has run, and at least ten minutes past the crowded second."""
-    world = NoisyWorld(seed, shards, workers)
+    world = NoisyWorld(seed, shards, WORKERS)
+    quotas = (("burst", rate.burst), ("fires_per_second", rate.per_second))
+    world.store.state.tenants[NOISY] = Tenant(NOISY, quotas=quotas, rev=1)
     for number in range(quiet):
         for each in range(AT_ONCE):
             world.add(f"quiet-{number:02}", f"once-{each}", OneShotTrigger(DUE_AT, str(DUE_AT), None))
@@ -154,7 +137,7 @@ def play(seed: int, fires: int, quiet: int, shards: int, workers: int = WORKERS)
         sorted(call.row_started_at - call.due_at for call in quiet_calls),
         sorted(call.row_started_at - call.due_at for call in first if call.tenant == NOISY),
         _ran(world),
-        Counter({name: times for name, times in world.deferred.items() if name.startswith(f"{NOISY}~")}),
+        Counter(one.fire for one in world.history.deferrals.values() if one.fire.startswith(f"{NOISY}~")),
         (end - DUE_AT) // MINUTE,
     )
 
@@ -194,10 +177,10 @@ def main() -> int:
     for name, outcome in (("without", without), ("beside", beside)):
         lags = ", ".join(f"p{percent} {percentile(outcome.quiet, percent)} ms" for percent in (50, 99))
         print(f"{name} the noisy tenant: {len(outcome.quiet):,} fires of {options.quiet} quiet ones, lag {lags}")
-    quota = quotas_of(Tenant(NOISY))
+    allowed = f"{STANDARD.fires_per_second} a second, {STANDARD.burst:,} at once"
     print(
         f"the noisy tenant: {len(beside.ran):,} of {options.fires:,} fires ran, {len(beside.deferred):,} of them "
-        f"deferred, within {beside.minutes} minutes ({quota.fires_per_second} a second, {quota.burst:,} at once); "
+        f"deferred, within {beside.minutes} minutes ({allowed}); "
         f"lag from its place p99 {percentile(beside.noisy, 99)} ms"
     )
     found = broken(without, beside, options.fires)

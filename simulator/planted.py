@@ -10,6 +10,7 @@ from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
+from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
@@ -35,6 +36,7 @@ FAULTS: Final = (
     *QUOTA_FAULTS,
     *SLOT_FAULTS,
     *FREEZE_FAULTS,
+    *RATE_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

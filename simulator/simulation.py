@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain.rate import Rate
+from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from simulator import doomed, freezing, population, quotas, zone_change
 from simulator import faults as fault_kinds
@@ -131,7 +132,7 @@ def _doom_of(world: World, told: doomed.Doom, end_at: int) -> list[Violation]:
 
 def _tight_rate(schedules: int) -> Rate:
     """What a tenant's share of so many schedules needs on a good day, and little more."""
-    return Rate(max(2, schedules // 6), 4)
+    return Rate(max(1, schedules // 10), 2)
 
 
 def _limits(rng: random.Random, schedules: int) -> dict[str, int]:
@@ -251,13 +252,18 @@ def _settle(world: World, calm_at: int) -> int:
 def _is_unsettled(world: World, before: int) -> bool:
     """Whether a row from before has not ended, something is still to be caught up, or books owe what was claimed."""
     state = world.store.state
-    if any(timer.backlog is not None for timer in state.timers.values()):
+    if any(timer.backlog is not None or _waits(timer, before) for timer in state.timers.values()):
         return True
     if any(row.status.value not in TERMINAL and key.nominal_at <= before for key, row in world.rows.items()):
         return True
     owed = [state.batches[batch_id] for batch_id in state.batches if batch_id.shard in state.books]
     open_ids = {batch_id for books in state.books.values() for batch_id in books.open}
     return any(str(batch.batch_id) in open_ids and batch.claimed_at <= before for batch in owed)
+
+
+def _waits(timer: Timer, before: int) -> bool:
+    """Whether a fire from before waits for its place."""
+    return timer.reserved_at is not None and timer.nominal_at is not None and timer.nominal_at <= before
 
 
 def _report(world: World, seed: int, violation: Violation | None, kinds: list[str], calm_minutes: int) -> Report:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from cronfleet.domain.claim import ClaimOutcome
 from cronfleet.ports.job_store import NoAnswer
 from simulator.faults import NONE, SECOND, Faults
-from simulator.history import History
+from simulator.history import Deferred, History
 from simulator.loop import Killed, Process
 
 TIMER_WRITES: Final = frozenset({"claim", "defer", "commit"})
@@ -81,6 +81,10 @@ class Wire:
         self._weather = weather
         self._process = process
 
+    def note_deferral(self, deferred: Deferred) -> None:
+        """Keep it for the checkers."""
+        self._weather.history.deferrals.setdefault((deferred.fire, deferred.until), deferred)
+
     def call(self, name: str, effect: Callable[[], Any]) -> Any:
         """`effect`, there and back. Raises `NoAnswer` or `Killed`."""
         weather, process = self._weather, self._process
@@ -102,6 +106,13 @@ class Wire:
         if weather.strikes("lost_reply"):
             raise NoAnswer(f"the reply to {name} was lost")
         return answer
+
+
+def _fire_of(item: Any) -> str:
+    """The name of what waits: a run's attempt, or the fire that a schedule's timer waits for."""
+    if hasattr(item, "attempt"):
+        return f"{item.key.run_id}/{item.attempt}/{item.due_at}"
+    return f"{item.tenant}~{item.schedule_id}~{item.epoch}~{item.nominal_at}"
 
 
 class WiredStore:
@@ -133,6 +144,18 @@ class WiredStore:
         except NoAnswer:
             return ClaimOutcome.UNANSWERED
         return ClaimOutcome(outcome)
+
+    def defer(self, item: Any, due_at: int, reason: Any) -> Any:
+        """Noted where it was done, also if nobody hears of it."""
+
+        def effect() -> Any:
+            done = self._store.defer(item, due_at, reason)
+            if done:
+                noted = Deferred(self._process.loop.now, _fire_of(item), due_at, reason.code.value)
+                self._wire.note_deferral(noted)
+            return done
+
+        return self._wire.call("defer", effect)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)

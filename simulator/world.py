@@ -93,6 +93,7 @@ class World:
         self.failing = self.rng.choice([0.0, 0.05, 0.3])
         self.limits = limits or {}
         """Of runs at once, by tenant."""
+        self.rate = rate
         self._allow(rate)
         self.changes_zone_data = False
         self.ids = Ids()

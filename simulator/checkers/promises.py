@@ -17,6 +17,7 @@ from simulator.checkers.frozen import check_frozen
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
 from simulator.checkers.quotas import check_quotas
+from simulator.checkers.rates import check_rates
 from simulator.checkers.shadow import check_shadow
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.versions import check_versions
@@ -249,6 +250,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_versions(world, spans.end_at),
     lambda world, spans: check_quotas(world, spans.end_at),
     lambda world, spans: check_concurrency(world, spans.end_at),
+    lambda world, _: check_rates(world),
 )
 
 

@@ -1,0 +1,49 @@
+"""Deliberate faults in what a tenant may send, and in what it pays for it."""
+
+from typing import Final
+
+from simulator.planted_edits import Edit, Planted
+
+_ALLOTMENT: Final = "cronfleet.domain.allotment"
+_ALLOTMENTS: Final = "cronfleet.services.allotments"
+_PLAN: Final = "cronfleet.domain.dispatch_plan"
+
+RATE_FAULTS: Final = (
+    Planted(
+        "rate-ignored",
+        "a tenant gets every place that it asks for, whatever its line says",
+        (
+            Edit(
+                _ALLOTMENTS,
+                "            drawn = self._ask(tenant_id, pace, count, pace.ceiling(until))\n",
+                "            drawn = self._ask(tenant_id, pace, count, None)\n",
+            ),
+        ),
+    ),
+    Planted(
+        "deferred-again-and-again",
+        "a fire whose place is reserved has to ask for another when that has come",
+        (
+            Edit(
+                _ALLOTMENT,
+                "        return self.item.reserved_at is not None and bool(self.dues)",
+                "        return False",
+            ),
+        ),
+    ),
+    Planted(
+        "what-waits-behind-is-dropped",
+        "a claim that has places for some of its fires goes on behind those that have none",
+        (
+            Edit(
+                _PLAN,
+                "    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))\n"
+                "    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first",
+                "    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))\n"
+                "    following = (\n"
+                "        _fire(timer, timer.trigger.next_after(max(now, fires[-1].nominal_at))) if fires else first\n"
+                "    )",
+            ),
+        ),
+    ),
+)
