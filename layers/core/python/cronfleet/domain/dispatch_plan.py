@@ -163,6 +163,13 @@ def settle(made: Plan, parts: Iterable[Part], now: Instant, tally: Tally, tiers:
     return [_sent_by(with_slots(_settled(part, now, tally), part.slots), tiers[part.tenant]) for part in ordered]
 
 
+def placed(part: Part) -> Deferral | None:
+    """The deferral of what waits and has its place; none where it waits for that already."""
+    if part.place is None or part.why is None or part.place == part.draft.item.due_at:
+        return None
+    return Deferral(part.draft.item, part.place, part.why)
+
+
 def _sent_by(claim: Claim, tier: str) -> Claim:
     """`claim`, through the queue of its tenant's tier of today."""
     if isinstance(claim, RunClaim):

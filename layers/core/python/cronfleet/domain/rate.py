@@ -70,9 +70,9 @@ class Pace:
         return max(0, (self.ceiling(until) - start) // self.spacing)
 
     def places(self, start: int, count: int, now: Instant) -> list[Instant]:
-        """When `count` places from `start` on are free: now, or in a whole second."""
+        """When `count` places from `start` on are free: whole seconds, none before `now`."""
         places = (start + number * self.spacing for number in range(count))
-        return [now if place <= now * MICROSECONDS else ceil_second(-(-place // MICROSECONDS)) for place in places]
+        return [ceil_second(max(now, -(-place // MICROSECONDS))) for place in places]
 
 
 def line_of_tenant(tenant_id: str) -> str:

@@ -32,6 +32,7 @@ from cronfleet.domain.dispatch_plan import (
     Tally,
     drafted,
     in_rounds,
+    placed,
     settle,
     uncomputable,
 )
@@ -424,8 +425,10 @@ class Dispatcher:
             if start and self._clock.now() >= serving.works_until:
                 return
             for tenant_id, parts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
-                drafts = [part.draft for part in parts if not part.needs_slot]
+                # What has a place already, for a slot, is not charged for one in the line of the rate.
+                drafts = [part.draft for part in parts if not part.needs_slot and part.place is None]
                 deferrals = serving.allotments.deferrals(drafts, serving.tenants[tenant_id])
+                deferrals += [deferral for part in parts if (deferral := placed(part)) is not None]
                 deferrals += serving.slots.deferrals([part for part in parts if part.needs_slot])
                 for deferral in deferrals:
                     report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))

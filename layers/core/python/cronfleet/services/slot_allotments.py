@@ -115,8 +115,9 @@ class SlotAllotments:
                 given = self._given(part, share)
                 if given.place is None and _is_short(given, self.now):
                     short.append(given)
-                else:
+                elif given.place is not None or not given.waits:
                     yield self._still_placed(given)
+                # What has no slot and is not due yet is left to the next tick.
         yield from self._placed(short)
 
     def without(self) -> list[Part]:
