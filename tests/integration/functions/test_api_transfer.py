@@ -72,6 +72,7 @@ def acme(api):
     done(api.register(id="once", trigger={"at": to_text(api.clock.now() + 2 * DAY)}, end_at="2030-01-01T00:00:00Z"))
     target = {"url": "https://example.com/hook", "secret": "cronfleet/acme/hook"}
     done(api.register(id="signed", target=target))
+    done(api.register(id="entrusted", target={"handler": "x.y", "secrets": {"TOKEN": "cronfleet/acme/token"}}))
     return api
 
 
@@ -88,6 +89,9 @@ def test_an_export_applied_to_a_fresh_tenant_exports_the_same(acme):
     [signed] = [one for one in again["schedules"] if one["id"] == "signed"]
     assert signed["target"].pop("secret") == "cronfleet/beta/hook"
     signed["target"]["secret"] = "cronfleet/acme/hook"
+    [entrusted] = [one for one in again["schedules"] if one["id"] == "entrusted"]
+    assert entrusted["target"]["secrets"] == {"TOKEN": "cronfleet/beta/token"}
+    entrusted["target"]["secrets"] = {"TOKEN": "cronfleet/acme/token"}
     assert said(again) == said(document)
 
 
@@ -101,6 +105,7 @@ def test_an_export_says_how_each_schedule_stands_and_nobody_s_name(acme):
         "held": "held",
         "once": "active",
         "signed": "active",
+        "entrusted": "active",
     }
     assert entries["paused"]["paused"] == {"reason": "month end", "until": "2026-12-01T12:00:00Z"}
     assert entries["held"]["hold"] == {"shadow": True}
@@ -223,7 +228,7 @@ def test_a_schedule_that_cannot_be_read_is_named_and_the_rest_exported(acme, mon
     monkeypatch.setattr(acme.store, "get_schedules", damaged)
     document = exported(acme)
     assert [one["id"] for one in document["unreadable"]] == ["held"]
-    assert len(document["schedules"]) == 6
+    assert len(document["schedules"]) == 7
 
 
 @pytest.mark.parametrize(
@@ -294,7 +299,6 @@ def test_another_tenant_s_export_is_not_to_be_had(acme):
     assert acme.call("GET", "/v1/tenants/acme/export", tenant="beta").status == 404
     assert acme.call("GET", "/v1/tenants/acme/export", role="editor").status == 403
     assert exported(acme)["tenant"] == "acme"
-    acme.store.commit([PutTenant(Tenant("acme", rev=1, change_id="first"), None)])
     answer = acme.call("GET", "/v1/tenants/acme/export", tenant="home", role="platform_admin")
     assert answer.json["tenant"] == "acme"
 
