@@ -12,11 +12,13 @@ import pytest
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.domain.audit import Wanted
 from cronfleet.domain.claim import BatchId, ClaimOutcome, RunClaim
-from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.freeze import Freeze, TenantScope, Thaw, with_freeze
+from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, InsertRunTimer, NoAnswer, Refused, UpdateTimer
 from cronfleet.ports.schedule_counts import CountSchedules, Full
 from cronfleet.services.access import Caller
@@ -228,4 +230,39 @@ def _counted(store: Any, writes: list[Any]) -> int:
         except Refused as refused:
             return 0 if isinstance(refused.stored, Full) else 1_000
         return 1
+    raise AssertionError("nobody got through")
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_of_eight_hands_that_freeze_and_thaw_at_once_each_freeze_is_kept_and_none_is_forgotten(
+    stores: list[Any], turn: int
+) -> None:
+    """Four share a tenant's list, and all of them the directory."""
+
+    def freeze(store: Any, hand: int) -> str:
+        freeze = Freeze(f"{turn}-{hand}", TenantScope(f"cold-{turn}-{hand % 2}"), "ada", NOON)
+        _frozen(store, freeze)
+        if hand >= HANDS // 2:
+            _frozen(store, freeze.thawed_at(NOON + SECOND, Thaw("ada", NOON)))
+        return freeze.freeze_id
+
+    ids = race(stores, freeze)
+
+    kept = {one.freeze_id: one for n in (0, 1) for one in stores[0].get_freeze_list(f"cold-{turn}-{n}").freezes}
+    assert set(kept) == set(ids)
+    assert [kept[one].thawed is not None for one in ids] == [hand >= HANDS // 2 for hand in range(HANDS)]
+    directory = stores[0].get_freeze_directory()
+    assert all(directory.may_hold(f"cold-{turn}-{n}", NOON + 365 * DAY) for n in (0, 1)), "two of each are in force"
+
+
+def _frozen(store: Any, freeze: Freeze) -> None:
+    for number in range(200):
+        kept, directory = store.get_freeze_list(freeze.scope.tenant), store.get_freeze_directory()
+        change = {"now": NOON, "change_id": f"{freeze.freeze_id}-{freeze.until}-{number}"}
+        kept, directory = with_freeze(kept, directory, freeze, **change)
+        try:
+            store.commit([PutFreezeList(kept), PutFreezeDirectory(directory)])
+        except (NoAnswer, Refused):
+            continue
+        return
     raise AssertionError("nobody got through")
