@@ -284,7 +284,8 @@ class MeteredDynamoDB:
                 last = item
                 break
         self._charge("Query", TableName, reads=charges.read_units(found, consistent=ConsistentRead))
-        answer: dict[str, Any] = {"Items": [dict(item) for item in found]}
+        shown = [names[name] for name in request.get("ProjectionExpression", "").split(", ") if name]
+        answer: dict[str, Any] = {"Items": [_shown(item, shown) for item in found]}
         return answer if last is None else answer | {"LastEvaluatedKey": _place_of(last, index)}
 
 
@@ -323,6 +324,11 @@ def _cancelled(failed: Sequence[bool], found: Sequence[Item | None], operation: 
     ]
     answer: Any = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": reasons}
     return ClientError(answer, operation)
+
+
+def _shown(item: Item, names: Sequence[str]) -> dict[str, Any]:
+    """Of `item` these attributes, or all."""
+    return {name: item[name] for name in names if name in item} if names else dict(item)
 
 
 def _key_in(action: Mapping[str, Any]) -> ItemKey:

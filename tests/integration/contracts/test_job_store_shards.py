@@ -376,3 +376,72 @@ def test_books_with_much_open_are_kept(store: Any) -> None:
     owed = {f"0.{fence}.1": Owed(tuple(range(100)), NOON + fence) for fence in range(200)}
     assert store.put_books(Books(0, 1, FIRST, owed))
     assert store.get_books(0).open == owed
+
+
+# --- peeking -------------------------------------------------------------------------------------------------------
+
+
+def test_peeking_walks_the_same_way_as_reading_does_and_tells_keys_alone(store: Any) -> None:
+    for number in range(5):
+        put(store, waiting(f"s{number}", NOON + number * SECOND))
+    store.commit([InsertRunTimer(run_timer())])
+    read, peeked = [], []
+    cursor: str | None = None
+    for _ in range(9):
+        page, keys = store.due(0, NOON + HOUR, cursor, 2), store.peek(0, NOON + HOUR, cursor, 2)
+        read += page.items
+        peeked += keys.items
+        assert page.cursor == keys.cursor
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert len(peeked) == len(read) == 6
+    assert {key.tenant for key in peeked} == {TENANT}
+    fetched = store.get_due(peeked)
+    assert {getattr(item, "schedule_id", "") for item in fetched} == {getattr(item, "schedule_id", "") for item in read}
+
+
+def test_what_waits_no_longer_is_not_fetched(store: Any) -> None:
+    first = waiting()
+    put(store, first)
+    (key,) = store.peek(0, NOON + HOUR, None, 9).items
+    store.commit([UpdateTimer(replace(first, status=Status.PAUSED, due_at=None, rev=2, change_id="paused"), first)])
+    assert not store.get_due([key])
+
+
+# --- places ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_runs_timer_is_deferred_while_it_waits_as_it_was_read_and_claimed_at_its_place(store: Any) -> None:
+    waits = run_timer()
+    store.commit([InsertRunTimer(waits)])
+    place = NOON + 40 * SECOND
+    assert store.defer(waits, place, examples.WHY)
+    assert store.defer(waits, place, examples.WHY), "a repeat whose reply was lost"
+    assert not store.defer(waits, place + SECOND, examples.WHY)
+    (later,) = due(store)
+    assert later == replace(waits, due_at=place, reserved_at=place)
+    assert store.claim(FIRST, [RunClaim(waits)]) == [LOST], "it was read before it was deferred"
+    assert store.claim(FIRST, [RunClaim(later)]) == [WON]
+    assert not store.defer(later, place + SECOND, examples.WHY)
+
+
+def test_a_claim_may_leave_its_timer_waiting_for_a_place_and_the_next_takes_it_away(store: Any) -> None:
+    first = waiting()
+    put(store, first)
+    claim = claim_of(first)
+    place = NOON + 90 * SECOND
+    waits = replace(claim, following=replace(claim.following, due_at=place), reserved_at=place, deferred=examples.WHY)
+    assert store.claim(FIRST, [waits]) == [WON]
+    stored = store.get_timer(TENANT, "nightly")
+    assert (stored.due_at, stored.reserved_at, stored.deferred) == (place, place, examples.WHY)
+    (read,) = due(store)
+    assert read.reserved_at == place
+    again = replace(claim_of(read), reserved_at=place)
+    store.claim(SECOND_BATCH, [again])
+    stored = store.get_timer(TENANT, "nightly")
+    assert (stored.reserved_at, stored.deferred) == (place, examples.WHY), "a place without a reason stays as it is"
+    (read,) = due(store)
+    store.claim(BatchId(0, 1, 3), [claim_of(read)])
+    stored = store.get_timer(TENANT, "nightly")
+    assert (stored.reserved_at, stored.deferred) == (None, None)

@@ -269,3 +269,17 @@ def test_a_tick_does_not_overrun_its_slot_for_one_tenants_sake() -> None:
     world.add(timer(DAILY, TWO, tenant="quiet"), definition(DAILY))
     served(world, milliseconds=10)
     assert "quiet" in {message.key.tenant for message in world.sent}
+
+
+def test_behind_a_head_that_one_tenant_has_swamped_what_others_have_due_goes_with_the_first() -> None:
+    world = World(TWO)
+    crowd(world, 3_000, "noisy")
+    crowd(world, 1, "quiet")
+    world.store.commit(
+        [InsertRunTimer(RunTimer(RunKey("retried", "x", 1, TWO), TimerKind.RETRY, 2, TWO, "standard", 0, 1, 60))]
+    )
+    served(world, milliseconds=10)
+    assert {"quiet", "retried"} <= {message.key.tenant for message in world.sent[:100]}
+    ticks(world, 60)
+    sent = Counter(message.key for message in world.sent)
+    assert set(sent.values()) == {1}

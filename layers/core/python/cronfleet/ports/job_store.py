@@ -27,6 +27,7 @@ from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.page import Page
+from cronfleet.ports.peeking import PeekStore
 from cronfleet.ports.rates import RateStore
 from cronfleet.ports.schedule_counts import CountSchedules, ScheduleCountStore
 from cronfleet.ports.slots import SlotStore
@@ -466,6 +467,7 @@ class JobStore(
     TenantStore,
     ScheduleCountStore,
     RateStore,
+    PeekStore,
     FreezeStore,
     SlotStore,
     ApiKeyStore,

@@ -130,16 +130,23 @@ class Database:
         start: Item | None = None,
         forward: bool = True,
         consistent: bool = False,
+        wanted: tuple[str, ...] = (),
     ) -> tuple[Sequence[Item], Item | None]:
-        """One page of at most `limit` items, and the key to go on from while there may be more."""
+        """One page of at most `limit` items, and the key to go on from while there may be more.
+
+        With `wanted`, of each item only these attributes.
+        """
         request: dict[str, Any] = {} if index is None else {"IndexName": index.name}
+        projection = ", ".join(f"#{name}" for name in wanted)
+        if projection:
+            request["ProjectionExpression"] = projection
         if start is not None:
             request["ExclusiveStartKey"] = start
         answer = ask(
             self._client.query,
             TableName=self.name(table),
             KeyConditionExpression=keys,
-            ExpressionAttributeNames=Expression(keys).names,
+            ExpressionAttributeNames=Expression(f"{keys} {projection}").names,
             ExpressionAttributeValues=values,
             Limit=limit,
             ScanIndexForward=forward,

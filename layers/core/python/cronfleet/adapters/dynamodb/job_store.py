@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
+from cronfleet.adapters.dynamodb.peeking import DynamoPeeking
 from cronfleet.adapters.dynamodb.rates import DynamoRates
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
 from cronfleet.adapters.dynamodb.runs import DynamoRuns
@@ -46,6 +47,7 @@ class DynamoJobStore(
     DynamoTenants,
     DynamoScheduleCounts,
     DynamoRates,
+    DynamoPeeking,
     DynamoFreezes,
     DynamoSlots,
     DynamoApiKeys,

@@ -122,9 +122,9 @@ class DynamoShards:
             {":shard": text(keys.due_shard(shard)), ":until": number(until)},
             limit=limit,
             index=schema.DUE,
-            start=None if cursor is None else _due_start(shard, cursor),
+            start=None if cursor is None else due_start(shard, cursor),
         )
-        more = None if last is None else cursors.encode([last["due_at"]["N"], last["pk"]["S"], last["sk"]["S"]])
+        more = None if last is None else due_cursor(last)
         return Page([bound_item(due_item_of(item), self._kept.find) for item in items], more)
 
     def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
@@ -201,7 +201,13 @@ class DynamoShards:
         return True
 
 
-def _due_start(shard: int, cursor: str) -> Item:
+def due_cursor(last: Item) -> str:
+    """The cursor behind the entry of the due index that is `last`."""
+    return cursors.encode([last["due_at"]["N"], last["pk"]["S"], last["sk"]["S"]])
+
+
+def due_start(shard: int, cursor: str) -> Item:
+    """The entry of the due index that `cursor` stands behind."""
     due_at, partition, sort = cursors.decode(cursor, 3)
     return {
         "due_shard": text(keys.due_shard(shard)),

@@ -43,11 +43,20 @@ class DueIndex:
 
     def page(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueItem]:
         """Up to `limit` items due up to and including `until`, after the entry that `cursor` names."""
+        found = self.keys(shard, until, cursor, limit)
+        return Page([self._items[key][2] for key in found.items], found.cursor)
+
+    def keys(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[ItemKey]:
+        """The same by their keys."""
         entries = self._entries[shard]
         start = 0 if cursor is None else bisect_right(entries, _entry_of(cursor))
         chosen = [entry for entry in entries[start : start + limit] if entry[0] <= until]
-        items = [self._items[key][2] for _, key in chosen]
-        return Page(items, _cursor_of(chosen[-1]) if len(chosen) == limit else None)
+        return Page([key for _, key in chosen], _cursor_of(chosen[-1]) if len(chosen) == limit else None)
+
+    def get(self, key: ItemKey) -> DueItem | None:
+        """What waits under `key`, if anything does."""
+        held = self._items.get(key)
+        return None if held is None else held[2]
 
 
 def _cursor_of(entry: Entry) -> str:

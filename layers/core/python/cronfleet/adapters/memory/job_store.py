@@ -7,6 +7,7 @@ from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
+from cronfleet.adapters.memory.peeking import MemoryPeeking
 from cronfleet.adapters.memory.rates import MemoryRates
 from cronfleet.adapters.memory.retimings import MemoryRetimings
 from cronfleet.adapters.memory.runs import MemoryRuns
@@ -34,6 +35,7 @@ class MemoryJobStore(
     MemoryTenants,
     MemoryScheduleCounts,
     MemoryRates,
+    MemoryPeeking,
     MemoryFreezes,
     MemorySlots,
     MemoryApiKeys,
