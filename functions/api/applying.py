@@ -182,8 +182,8 @@ def _wanted(
     body: ScheduleEntry = _validated(ScheduleEntry, moved)
     standing = _standing(body, caller, options, now)
     make = partial(_spec, body, tenant, options.allowed_networks, standing.may_be_over)
-    make(None, now)
-    return Wanted(body.id, make, standing)
+    rule = rule_of(make(None, now).trigger)
+    return Wanted(body.id, make, standing, brings_calendar=rule is not None and bool(numbers.get(rule.name)))
 
 
 def _moved(entry: Any, from_tenant: str, to_tenant: str) -> Any:
@@ -196,14 +196,19 @@ def _pinned(entry: Any, sheet: _Sheet, numbers: Mapping[str, Mapping[int, int]])
     """`entry` with the number that the version it is pinned to has here; raises `Invalid` where it has none."""
     trigger = entry.get("trigger")
     use = trigger.get("calendar") if isinstance(trigger, dict) else None
-    if not isinstance(use, dict) or not use.get("pinned") or use.get("name") not in sheet.calendars:
+    if not isinstance(use, dict) or use.get("pinned") is not True:
         return entry
-    version = use.get("version")
-    here = numbers.get(str(use["name"]), {}).get(version) if isinstance(version, int) else None
+    name, version = use.get("name"), use.get("version")
+    # What is no name or no number is for those to refuse who judge the entry.
+    if not isinstance(name, str) or isinstance(version, bool) or not isinstance(version, int):
+        return entry
+    if name not in sheet.calendars:
+        return entry
+    here = numbers.get(name, {}).get(version)
     if here is None:
         raise Invalid(
             "trigger.calendar.version",
-            f"{version!r:.20} of calendar {use['name']!r} is not to be had here: what is there says something else",
+            f"{version!r:.20} of calendar {name!r} is not to be had here: what is there says something else",
         )
     return {**entry, "trigger": {**trigger, "calendar": {**use, "version": here}}}
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from cronfleet import bootstrap
 from cronfleet.domain.errors import Conflict, Invalid, NotFound, TenantSuspended
 from cronfleet.domain.role import Role
-from cronfleet.domain.tenant import ID_PATTERN, TenantStatus
+from cronfleet.domain.tenant import ID_PATTERN, Tenant, TenantStatus
 from cronfleet.services.access import Caller
 from cronfleet.services.admission import Admission
 from cronfleet.settings import from_environment
@@ -109,9 +109,12 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
     if needed is PUBLIC:
         return
     reads = method == "GET" or needed is Role.VIEWER
-    caller = _in_tenant(event, _admission().at_home(credential_of(event), reads=reads), tenant_in_path)
+    at_home = _admission().at_home(credential_of(event), reads=reads)
+    caller = _in_tenant(event, at_home, tenant_in_path)
     caller.require(needed)
-    _check_standing(caller, method, path, reads=reads)
+    _check_home(at_home.tenant, reads=reads)
+    if caller.acting_for:
+        _check_standing(caller.tenant, method, path, reads=reads)
     event["requestContext"][ADMITTED] = caller
 
 
@@ -128,20 +131,24 @@ def _in_tenant(event: dict[str, Any], caller: Caller, tenant_in_path: str | None
     return _admission().acting_for(caller, wanted)
 
 
-_OF_THE_GONE: Final = frozenset({("GET", "/v1/tenants/{tenant_id}/deletion"), ("DELETE", "/v1/tenants/{tenant_id}")})
+_OF_THE_GONE: Final = frozenset({("DELETE", "/v1/tenants/{tenant_id}")})
 """What a platform admin can still ask of a tenant that is being deleted, besides reading what is left."""
 
 
-def _check_standing(caller: Caller, method: str, path: str, *, reads: bool) -> None:
-    """Refuses what the status of the caller's tenant does not allow.
+def _check_home(home: Tenant, *, reads: bool) -> None:
+    """Refuses what the status of the credential's own tenant does not allow, wherever it is to be done.
 
-    In a suspended one its own credentials may read; a platform admin of another may change things there as well. In
-    one that is being deleted, or is, only a platform admin of another may read what is left.
+    Those of a suspended one may read; those of one that is being deleted, or is, nothing. So a platform admin's key
+    goes no further than its tenant: whoever suspends that has stopped the key.
     """
-    tenant = caller.tenant
-    if tenant.status is TenantStatus.ACTIVE or (method, path) in _OF_THE_GONE:
-        return
-    if caller.acting_for and tenant.status.is_gone and not reads:
+    if home.status.is_gone or (home.status is TenantStatus.SUSPENDED and not reads):
+        raise TenantSuspended(home.tenant_id, home.status.value, home.reason)
+
+
+def _check_standing(tenant: Tenant, method: str, path: str, *, reads: bool) -> None:
+    """Refuses a platform admin of another tenant changes in one that is being deleted, or is: what is left can be read.
+
+    In a suspended one such a caller may change things.
+    """
+    if tenant.status.is_gone and not reads and (method, path) not in _OF_THE_GONE:
         raise Conflict(f"tenant {tenant.tenant_id!r} is {tenant.status}: nothing can be changed in it any more")
-    if not caller.acting_for and (tenant.status.is_gone or not reads):
-        raise TenantSuspended(tenant.tenant_id, tenant.status.value, tenant.reason)

@@ -136,3 +136,35 @@ def test_a_deleted_tenant_leaves_a_certificate_and_an_id_that_nobody_gets_again(
     again = platform.delete()
     assert (again.status, again.json["certificate"]) == (202, done["certificate"])
     assert platform.acme("GET", "/v1/schedules").status == 403
+
+
+@pytest.mark.parametrize("end", ["suspend", "delete"])
+def test_a_platform_admins_key_goes_no_further_than_its_own_tenant_allows(platform: Platform, end: str) -> None:
+    """By the header and by a path: what is refused at home is refused everywhere, with another tenant's name on it."""
+    key = {"tenant": "acme", "role": "platform_admin"}
+    abroad = {"Cronfleet-Tenant": "home"}
+    assert platform.api.call("PUT", "/v1/calendars/uk", {"holidays": []}, headers=abroad, **key).status == 201
+    ended = platform.suspend() if end == "suspend" else platform.delete()
+    assert ended.status in (200, 202)
+    platform.api.clock.advance(FORGOTTEN)
+    before = platform.admin("GET", "/v1/audit").json["entries"]
+    for method, target, body, headers in (
+        ("PUT", "/v1/calendars/uk", {"holidays": ["2026-12-25"]}, abroad),
+        ("POST", "/v1/tenants/home/keys", {"role": "platform_admin"}, {}),
+        ("POST", "/v1/tenants/home/suspend", {"reason": "revenge"}, {}),
+        ("DELETE", "/v1/tenants/home?confirm=home&reason=revenge", None, {}),
+        ("POST", "/v1/tenants/acme/resume", {"reason": "let me"}, abroad | {"Cronfleet-Tenant": "acme"}),
+        ("POST", "/v1/tenants", {"id": "shell"}, {}),
+    ):
+        refused = platform.api.call(method, target, body, headers=headers, **key)
+        assert (refused.status, "'acme'" in refused.json["detail"]) == (403, True), (method, target, refused.text)
+    assert platform.admin("GET", "/v1/audit").json["entries"] == before
+    read = platform.api.call("GET", "/v1/calendars/uk", headers=abroad, **key)
+    assert read.status == (200 if end == "suspend" else 403)
+
+
+def test_who_may_not_know_of_a_tenant_is_not_told_of_it_for_being_suspended(platform: Platform) -> None:
+    platform.suspend()
+    platform.api.clock.advance(FORGOTTEN)
+    refused = platform.api.call("GET", "/v1/schedules", role="tenant_admin", headers={"Cronfleet-Tenant": "home"})
+    assert refused.status == 404

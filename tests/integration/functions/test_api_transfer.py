@@ -141,6 +141,35 @@ def test_a_dry_run_shows_what_would_be_created_changed_and_stay_and_changes_noth
     assert said(exported(acme, "beta"))["calendars"] == document["calendars"]
 
 
+OVER = {"end_at": "2020-01-01T00:00:00Z"}
+LARGE = {"payload": "x" * 40_000}
+PAST = {"trigger": {"at": "2020-01-01T00:00:00Z"}, "status": "completed"}
+ONLY = {"trigger": {**CRON, "calendar": {"name": "uk", "mode": "business_days"}}}
+
+
+@pytest.mark.parametrize("there", ["none", "another"])
+@pytest.mark.parametrize("wrong", [OVER, LARGE, {**ONLY, **OVER}, {**ONLY, **LARGE}, PAST, ONLY, {"owner": "me"}])
+def test_a_dry_run_refuses_what_would_be_refused(memory, there, wrong):
+    """Whatever is judged only where a schedule is made or changed: its end, its payload, whether it ever fires."""
+    if there == "another":
+        done(memory.register(id="x", payload="small"))
+    entry = {"id": "x", "trigger": CRON, "target": {"handler": "x.y"}, **wrong}
+    calendars = [{"name": "uk", "versions": [{"version": 1, **CALENDAR}]}]
+    document = {"format": "cronfleet-tenant/1", "calendars": calendars, "schedules": [entry]}
+    before = vars_of(memory)
+    would = applied(memory, document, "acme", "?dry_run=true")
+    assert vars_of(memory) == before
+    did = applied(memory, document, "acme")
+    assert {**did, "dry_run": True} == would
+
+
+def vars_of(api):
+    """Everything that is stored, as text, but for how far lines of rates are."""
+    state = api.store.state
+    names = set(state.__slots__) - {"clock", "due_index", "lines"}
+    return {name: repr(getattr(state, name)) for name in names}
+
+
 def test_when_time_is_up_the_same_again_goes_on(acme, monkeypatch):
     document = exported(acme)
     with monkeypatch.context() as short:
@@ -270,6 +299,19 @@ def test_an_entry_that_is_no_schedule_is_refused_with_its_place_and_reason(api, 
     [refused] = answer["refused"]
     assert refused["entry"] == "schedules.0"
     assert reason in refused["reason"]
+    assert outcomes(answer) == {"good": "created"}
+
+
+@pytest.mark.parametrize("name", [None, True, 1.5, "", [], ["uk"], {}, {"uk": 1}])
+@pytest.mark.parametrize("version", [None, True, "1", 1.5, [], {}, 1])
+def test_a_calendar_pinned_by_what_is_no_name_or_number_is_refused_in_its_place(memory, name, version):
+    use = {"name": name, "version": version, "pinned": True, "mode": "exclude"}
+    bad = {"id": "bad", "trigger": {**CRON, "calendar": use}, "target": {"handler": "x.y"}}
+    good = {"id": "good", "trigger": CRON, "target": {"handler": "x.y"}}
+    calendars = [{"name": "uk", "versions": [{"version": 1, **CALENDAR}]}]
+    document = {"format": "cronfleet-tenant/1", "calendars": calendars, "schedules": [bad, good]}
+    answer = applied(memory, document, tenant="acme")
+    assert [one["entry"] for one in answer["refused"]] == ["schedules.0"]
     assert outcomes(answer) == {"good": "created"}
 
 

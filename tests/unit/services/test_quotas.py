@@ -164,6 +164,24 @@ def test_schedules_older_than_counting_are_counted_once(monkeypatch: pytest.Monk
     assert all(timer.is_counted for timer in here.store.state.timers.values() if timer.status is Status.ACTIVE)
 
 
+def test_a_dry_run_counts_what_is_older_than_counting_and_leaves_no_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = many(monkeypatch, 5)
+    here.schedules.delete(ACME, "s004")
+    here.forget_counting()
+    before = repr(here.store.state)
+    tried = here.schedules.tried().create(ACME, "new", lambda *_: NIGHTLY)
+    assert tried.form["effect"]["quota"]["schedules"] == {"use": 4, "after": 5, "limit": 10_000}
+    assert TenantQuotas(here.store, writes=False).seen("acme") == 4
+    assert repr(here.store.state) == before
+    # Half counted is no different.
+    monkeypatch.setattr(quotas, "MAX_COUNTED_PAGES", 1)
+    with suppress(Contended):
+        TenantQuotas(here.store).schedules_of("acme")
+    monkeypatch.setattr(quotas, "MAX_COUNTED_PAGES", 50)
+    assert here.count == 3
+    assert TenantQuotas(here.store, writes=False).seen("acme") == 4
+
+
 def test_counting_that_was_stopped_anywhere_goes_on_and_counts_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped_at(step: int | None) -> FaultAt:
         here = many(monkeypatch, 7)

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.calendar_change import rule_of
 from cronfleet.domain.errors import CronfleetError, Exists
 from cronfleet.domain.form import spec_form
 from cronfleet.domain.instant import Instant
@@ -43,12 +44,21 @@ class Outcome(StrEnum):
 class Wanted:
     """A schedule to be imported: its id, and what makes its spec (as in `Schedules.create`).
 
-    `standing` says how a new one stands; left out, it is held.
+    `standing` says how a new one stands; left out, it is held. `brings_calendar`: its calendar comes with it, so a dry
+    run, which has made none, judges it without.
     """
 
     schedule_id: str
     make: SpecMaker
     standing: Standing | None = None
+    brings_calendar: bool = False
+
+    def judged(self, current: Spec | None, now: Instant) -> Spec:
+        """What a dry run has to judge."""
+        spec = self.make(current, now)
+        if not self.brings_calendar or rule_of(spec.trigger) is None:
+            return spec
+        return replace(spec, trigger=replace(spec.trigger, calendar=None))  # type: ignore[arg-type]  # only a cron has a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,8 @@ class Imports:
         self._schedules = schedules
         self._store = store
         self._clock = clock
-        self._quotas = TenantQuotas(store)
+        self._judging = schedules.judged()
+        self._quotas = TenantQuotas(store, writes=False)
 
     def carry_out(self, caller: Caller, wanted: Sequence[Wanted], mode: Mode) -> list[Result]:
         """What became of each, in the order of `wanted`. One that fails costs the others nothing."""
@@ -93,7 +104,7 @@ class Imports:
 
     def _room(self, caller: Caller) -> Room:
         tenant = self._quotas.tenant_of(caller)
-        return Room(self._quotas, tenant, self._quotas.schedules_of(tenant.tenant_id))
+        return Room(self._quotas, tenant, self._quotas.seen(tenant.tenant_id))
 
     def _stored(self, caller: Caller, wanted: Sequence[Wanted]) -> Mapping[str, tuple[Timer, Definition]]:
         return {timer.schedule_id: (timer, definition) for timer, definition in self._read(caller, wanted)}
@@ -116,13 +127,9 @@ class Imports:
             return Result(Outcome.FAILED, reason=str(error))
 
     def _new(self, caller: Caller, one: Wanted, mode: Mode, room: Room | None) -> Result:
-        if room is not None:
-            room.take(one.make(None, self._clock.now()).payload)
-            return Result(Outcome.CREATED)
+        schedules, make = (self._judging, one.judged) if mode.dry_run else (self._schedules, one.make)
         try:
-            self._schedules.create(
-                caller, one.schedule_id, one.make, held=True, shadow=mode.shadow, standing=one.standing
-            )
+            schedules.create(caller, one.schedule_id, make, held=True, shadow=mode.shadow, standing=one.standing)
         except Exists:
             # The first look may have been a moment old; this one is not.
             timer = answer_of(partial(self._store.get_timer, caller.tenant.tenant_id, one.schedule_id))
@@ -132,6 +139,8 @@ class Imports:
             for found in answer_of(partial(self._store.get_schedules, timer.tenant, listed)):
                 return self._again(caller, one, found, mode)
             raise
+        if room is not None:
+            room.take(one.make(None, self._clock.now()).payload)
         return Result(Outcome.CREATED)
 
     def _again(self, caller: Caller, one: Wanted, stored: tuple[Timer, Definition], mode: Mode) -> Result:
@@ -141,9 +150,8 @@ class Imports:
             return Result(Outcome.UNCHANGED, timer.status)
         if not mode.replace or not (mode.of_any_status or timer.status is Status.HELD):
             return Result(Outcome.DIFFERS, timer.status, differs)
-        if not mode.dry_run:
-            conditions = Conditions(if_match=(timer.etag,))
-            self._schedules.edit(caller, one.schedule_id, one.make, conditions, mode.reason)
+        schedules, make = (self._judging, one.judged) if mode.dry_run else (self._schedules, one.make)
+        schedules.edit(caller, one.schedule_id, make, Conditions(if_match=(timer.etag,)), mode.reason)
         return Result(Outcome.REPLACED, timer.status, differs)
 
 

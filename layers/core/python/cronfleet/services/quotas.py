@@ -1,10 +1,11 @@
 """Quotas at work: what a tenant may make is judged here, and how many schedules it has is counted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from cronfleet.domain.claim import Unreadable
 from cronfleet.domain.errors import Contended, NotFound, QuotaExceeded
 from cronfleet.domain.quota import payload_bytes, quotas_of
 from cronfleet.domain.schedule import Status, Timer
@@ -25,8 +26,10 @@ MAX_TRIES: Final = 5
 class TenantQuotas:
     """What a tenant may have, and has."""
 
-    def __init__(self, store: JobStore) -> None:
+    def __init__(self, store: JobStore, *, writes: bool = True) -> None:
+        """Without `writes`, schedules that are older than counting are not counted: for whoever only looks."""
         self._store = store
+        self._writes = writes
         self._counted: set[str] = set()
 
     def tenant_of(self, caller: Caller) -> Tenant:
@@ -49,7 +52,8 @@ class TenantQuotas:
 
     def one_more(self, tenant: Tenant) -> CountSchedules:
         """What a transaction that makes a schedule has to hold; `Contended` while older ones are being counted."""
-        self._count_older_once(tenant.tenant_id)
+        if self._writes:
+            self._count_older_once(tenant.tenant_id)
         return CountSchedules(tenant.tenant_id, 1, quotas_of(tenant).schedules)
 
     def schedules_of(self, tenant_id: str) -> int:
@@ -58,6 +62,23 @@ class TenantQuotas:
         return answer_of(lambda: self._store.get_schedule_count(tenant_id)).use
 
     # --- what is older than counting -----------------------------------------------------------------------------
+
+    def seen(self, tenant_id: str) -> int:
+        """The same number, found without a write: what is not counted yet is looked for anew each time."""
+        count = answer_of(lambda: self._store.get_schedule_count(tenant_id))
+        use, cursor = count.use, count.cursor
+        if count.is_complete:
+            return use
+        lists = partial(self._store.list_schedules, tenant_id, prefix="", status=None)
+        for _ in range(MAX_COUNTED_PAGES):
+            page = answer_of(partial(lists, cursor=cursor, limit=COUNTED_AT_ONCE))
+            keys = [(tenant_id, one.schedule_id) for one in page.items]
+            found = answer_of(partial(self._store.get_timers, keys)).values()
+            use += len(_older(found))
+            cursor = page.cursor
+            if cursor is None:
+                return use
+        raise Contended("this tenant's schedules are not counted yet; GET /v1/tenants/{id}/usage counts them")
 
     def _count_older_once(self, tenant_id: str) -> None:
         if tenant_id not in self._counted:
@@ -93,7 +114,7 @@ class TenantQuotas:
         raise Contended(f"schedule {schedule_id} kept changing while it was being counted; try again in a few seconds")
 
     def _marked(self, timers: Sequence[Timer]) -> bool:
-        older = [one for one in timers if not one.is_counted and one.status is not Status.CANCELLED]
+        older = _older(timers)
         if not older:
             return True
         writes: list[Write] = [UpdateTimer(replace(one, is_counted=True, rev=one.rev + 1), one) for one in older]
@@ -102,6 +123,12 @@ class TenantQuotas:
         except Refused:
             return False
         return True
+
+
+def _older(found: Iterable[Timer | Unreadable]) -> list[Timer]:
+    """Those of `found` that are there and not counted."""
+    timers = [one for one in found if isinstance(one, Timer)]
+    return [one for one in timers if not one.is_counted and one.status is not Status.CANCELLED]
 
 
 class Room:

@@ -55,7 +55,7 @@ from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.selecting import find
-from cronfleet.services.trying import Trying
+from cronfleet.services.trying import Judging, Trying
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
@@ -91,13 +91,19 @@ class Schedules:
         self._ids = ids
         self._shards = shards
         self._changing = changing or Changing(store, clock)
-        self._quotas = TenantQuotas(store)
+        self._quotas = TenantQuotas(store, writes=changing is None)
         self._freezes = FreezeWatch(store, clock, consistent=True)
 
     def tried(self) -> "Schedules":
         """The same service, whose changes write nothing and answer with their effect beside what would be."""
-        trying = Trying(self._store, self._clock)
-        return Schedules(store=self._store, clock=self._clock, ids=self._ids, shards=self._shards, changing=trying)
+        return self._with(Trying(self._store, self._clock))
+
+    def judged(self) -> "Schedules":
+        """The same service, whose changes are judged as ever and write nothing: no effect is worked out."""
+        return self._with(Judging(self._store, self._clock))
+
+    def _with(self, changing: Changing) -> "Schedules":
+        return Schedules(store=self._store, clock=self._clock, ids=self._ids, shards=self._shards, changing=changing)
 
     # --- reading -----------------------------------------------------------------------------------------------
 

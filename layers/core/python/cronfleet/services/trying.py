@@ -11,9 +11,29 @@ from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import InsertRunTimer, JobStore
 from cronfleet.ports.schedule_counts import CountSchedules, Full
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, too_many
+from cronfleet.services.changing import Answer, Changing, Draft, Once, too_many
 from cronfleet.services.peaks import look
+from cronfleet.services.quotas import TenantQuotas
 from cronfleet.services.true_clock import refuse_wrong_clock
+
+
+class Judging(Changing):
+    """Decides as `Changing` does, with the refusals of deciding, and writes nothing."""
+
+    def __init__(self, store: JobStore, clock: Clock) -> None:
+        super().__init__(store, clock)
+        self._own_clock = clock
+
+    def change(
+        self,
+        caller: Caller,  # noqa: ARG002 - as in `Changing`
+        once: Once | None,  # noqa: ARG002 - nothing is done that could be done twice
+        decide: Callable[[Instant], Draft],
+    ) -> Answer:
+        """What would be answered."""
+        draft = decide(self._own_clock.now())
+        refuse_wrong_clock(self._store)
+        return draft.answer
 
 
 class Trying(Changing):
@@ -22,6 +42,7 @@ class Trying(Changing):
     def __init__(self, store: JobStore, clock: Clock) -> None:
         super().__init__(store, clock)
         self._job_store = store
+        self._quotas = TenantQuotas(store, writes=False)
 
     def change(
         self,
@@ -65,7 +86,7 @@ class Trying(Changing):
     def _schedules_form(self, caller: Caller, draft: Draft) -> Form:
         """What becomes of the number of schedules; raises `QuotaExceeded` as the change itself would."""
         counts = [write for write in draft.writes if isinstance(write, CountSchedules)]
-        use = answer_of(lambda: self._job_store.get_schedule_count(caller.tenant.tenant_id)).use
+        use = self._quotas.seen(caller.tenant.tenant_id)
         after = use + sum(count.by for count in counts)
         for count in counts:
             if count.by > 0 and count.limit is not None and after > count.limit:
