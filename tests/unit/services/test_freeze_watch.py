@@ -8,6 +8,7 @@ import pytest
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.freeze import HELD, OBEYED_AFTER, Freeze, TenantScope
 from cronfleet.domain.instant import SECOND
+from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import RunStatus
 from cronfleet.ports.job_store import Damaged, NoAnswer
@@ -121,6 +122,15 @@ def test_a_warm_worker_that_has_just_looked_starts_nothing_after_a_freeze_return
     assert row is not None
     assert row.status is RunStatus.FROZEN
     assert len(world.targets.made) == 1
+
+
+def test_a_worker_whose_clock_is_behind_that_of_whoever_froze_obeys_all_the_same() -> None:
+    world = Workshop()
+    world.clock.advance(MAX_SKEW)
+    Freezing(store=world.store, clock=world.clock, ids=world.ids).freeze(ACME, WholeTenant(), reason="the ledger moves")
+    world.clock.set(TWO)
+    world.deliver()
+    assert world.stored.status is RunStatus.FROZEN
 
 
 def test_the_tier_that_counts_is_the_one_that_the_run_was_sent_by() -> None:

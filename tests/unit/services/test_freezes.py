@@ -16,6 +16,7 @@ from cronfleet.domain.role import Role
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.target import Call
+from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.access import Caller
 from cronfleet.services.freezing import Asked, FreezePatch, Freezing, Labels, WholeTenant, WholeTier
 from tests.support.builders import at, cron
@@ -169,6 +170,17 @@ def test_a_freeze_holds_what_its_scope_says_and_nothing_else(asked: Asked, is_fr
     frozen_at(world, 1, asked=asked, caller=PLATFORM)
     world.live(3 * 60)
     assert len(world.ran) == (1 if is_frozen else 4)
+
+
+@pytest.mark.parametrize(("tier", "ran"), [("standard", 4), ("priority", 1)])
+def test_the_freeze_of_a_tier_goes_by_the_tenants_record_and_not_by_old_timers(tier: str, ran: int) -> None:
+    world = FrozenWorld()
+    moved = Tenant("acme", tier="priority", rev=1, change_id="moved")
+    world.store.commit([PutTenant(moved, world.store.get_tenant("acme"))])
+    frozen_at(world, 1, asked=WholeTier(tier), caller=PLATFORM)
+    world.live(3 * 60)
+    assert world.timer(ID).tier == "standard"
+    assert len(world.ran) == ran
 
 
 def test_another_tenants_freeze_holds_nothing_here() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from cronfleet.domain.freeze import Freeze
-from cronfleet.domain.frozen import covering, frozen_reason, look_again
+from cronfleet.domain.frozen import frozen_reason, in_force, look_again
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lag import lag_ms
 from cronfleet.domain.late import Cause, Late
@@ -194,7 +194,7 @@ def _frozen(run: Run, timer: Timer, now: Instant, freezes: Sequence[Freeze]) -> 
     """What a freeze makes of an attempt: a fire that was claimed when it came ends with it, unless the schedule wants
     what a pause held back; whatever else waits for the thaw.
     """
-    freeze = next(iter(covering(freezes, now)), None)
+    freeze = in_force(freezes, now)
     if run.key.is_scheduled and run.attempt == 1:
         over = freeze or _waited_out(run, now, freezes)
         if over is not None and not _is_wanted(run, timer, over, now):

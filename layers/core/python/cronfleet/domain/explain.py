@@ -17,7 +17,7 @@ from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire, in_line, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.freeze import Freeze
-from cronfleet.domain.frozen import covering, freeze_of, frozen_reason
+from cronfleet.domain.frozen import freeze_of, frozen_reason, in_force
 from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
@@ -338,7 +338,7 @@ def _catching_up(at: Instant, timer: Timer, stretch: Stretch, facts: Facts) -> E
     text = f"{stretch.late.reason.text}; it waits for its turn: at most {stretch.per_minute} run a minute, "
     text += f"oldest first, the next at {turn_at}"
     detail = _detail_of(stretch.late.reason) | {"per_minute": stretch.per_minute, "next_turn_at": turn_at}
-    freeze = next(iter(covering(facts.freezes, facts.now)), None)
+    freeze = in_force(facts.freezes, facts.now)
     if freeze is not None:
         text += f"; not before the thaw: {frozen_reason(freeze).text}"
         detail["freeze_id"] = freeze.freeze_id

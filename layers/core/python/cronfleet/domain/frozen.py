@@ -15,7 +15,7 @@ from cronfleet.domain.backlog import Backlog, Stretch, first_of
 from cronfleet.domain.catch_up import extended, wanted
 from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable
 from cronfleet.domain.dispatch_plan import Park, first_fire, uncomputable
-from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope
+from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope, lasting
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
@@ -127,7 +127,7 @@ def _sort_out(timer: Timer, freezes: Freezes, now: Instant, until: Instant, made
 def _is_held(timer: Timer, own: Sequence[Freeze], now: Instant, made: Apart) -> bool:
     """Whether a freeze of `timer` has to do with what it waits for; what is to be written about that goes to `made`."""
     fire = _natural(timer)
-    freeze = next(iter(covering(own, now)), None)
+    freeze = in_force(own, now)
     if freeze is not None and not _comes_after(timer, fire, freeze):
         if _due_at(timer) <= now - SETTLED:
             made.claims.append(frozen_claim(timer, freeze, now, now - SETTLED))
@@ -149,19 +149,19 @@ def _natural(timer: Timer) -> Fire | None:
     return None if timer.nominal_at is None else first_fire(timer, timer.nominal_at - 1)
 
 
-def covering(freezes: Iterable[Freeze], at: Instant) -> list[Freeze]:
-    """Those in force at that time, the one that lasts longest first."""
-    found = [freeze for freeze in freezes if freeze.covers(at)]
-    return sorted(found, key=lambda one: (one.until is not None, -(one.until or 0), one.at))
+def in_force(freezes: Iterable[Freeze], now: Instant) -> Freeze | None:
+    """The one of those in force that lasts longest.
+
+    A freeze begins when it is read: whoever wrote it may have a clock that is ahead of the reader's.
+    """
+    return lasting(freeze for freeze in freezes if not freeze.has_ended(now))
 
 
 def freeze_of(fire: Fire, freezes: Iterable[Freeze], now: Instant) -> Freeze | None:
     """The freeze that holds `fire` back, or will: it comes due in it, or is due while one lasts."""
     known = list(freezes)
-    found = covering(known, fire.due_at)
-    if not found and fire.due_at <= now:
-        found = covering(known, now)
-    return next(iter(found), None)
+    found = lasting(freeze for freeze in known if freeze.covers(fire.due_at))
+    return in_force(known, now) if found is None and fire.due_at <= now else found
 
 
 def _comes_after(timer: Timer, fire: Fire | None, freeze: Freeze) -> bool:

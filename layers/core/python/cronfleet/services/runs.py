@@ -10,7 +10,7 @@ from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
 from cronfleet.domain.form import Form, run_form
-from cronfleet.domain.frozen import covering, frozen_reason
+from cronfleet.domain.frozen import frozen_reason, in_force
 from cronfleet.domain.instant import Instant, floor_second
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import Code, Reason
@@ -108,7 +108,8 @@ class Runs:
     def _refuse_frozen(self, caller: Caller, timer: Timer, now: Instant) -> None:
         """Nothing passes a freeze; a run that was asked for before it came waits for the thaw."""
         freezes = answer_of(lambda: self._freezes.of(timer, caller.tenant.tier))
-        for freeze in covering(freezes, now):
+        freeze = in_force(freezes, now)
+        if freeze is not None:
             raise Conflict(f"{frozen_reason(freeze).text} (freeze {freeze.freeze_id}); run it after the thaw")
 
     def _manual(self, caller: Caller, timer: Timer, override: Override | None, reason: str, now: Instant) -> Draft:

@@ -19,7 +19,7 @@ from cronfleet.domain.change import (
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form, schedule_form, spec_form
 from cronfleet.domain.freeze import Freeze
-from cronfleet.domain.frozen import covering, freeze_of, noted_frozen
+from cronfleet.domain.frozen import freeze_of, in_force, noted_frozen
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import NamedFire, fires_of
@@ -139,7 +139,7 @@ class Schedules:
 
     def _freeze_of(self, caller: Caller, timer: Timer) -> Freeze | None:
         """The freeze that holds the schedule now."""
-        return next(iter(covering(self._freezes_of(caller, timer), self._clock.now())), None)
+        return in_force(self._freezes_of(caller, timer), self._clock.now())
 
     def _unchanged(self, caller: Caller, found: _Found, now: Instant) -> Draft:
         """The change that there is nothing to change."""
