@@ -130,27 +130,29 @@ class Database:
         start: Item | None = None,
         forward: bool = True,
         consistent: bool = False,
-        wanted: tuple[str, ...] = (),
     ) -> tuple[Sequence[Item], Item | None]:
-        """One page of at most `limit` items, and the key to go on from while there may be more.
+        """One page of at most `limit` items, and the key to go on from while there may be more."""
+        request: dict[str, Any] = {"ScanIndexForward": forward, "ConsistentRead": consistent, "Limit": limit}
+        return self._query(table, keys, values, index, start, request)
 
-        With `wanted`, of each item only these attributes.
-        """
-        request: dict[str, Any] = {} if index is None else {"IndexName": index.name}
-        projection = ", ".join(f"#{name}" for name in wanted)
-        if projection:
-            request["ProjectionExpression"] = projection
-        if start is not None:
-            request["ExclusiveStartKey"] = start
+    def query_keys(
+        self, table: Table, keys: str, values: Item, *, limit: int, index: Index, start: Item | None
+    ) -> tuple[Sequence[Item], Item | None]:
+        """The same of an index, of each item the table's key alone."""
+        request: dict[str, Any] = {"ScanIndexForward": True, "ConsistentRead": False, "Limit": limit}
+        return self._query(table, keys, values, index, start, {**request, "ProjectionExpression": "#pk, #sk"})
+
+    def _query(
+        self, table: Table, keys: str, values: Item, index: Index | None, start: Item | None, request: dict[str, Any]
+    ) -> tuple[Sequence[Item], Item | None]:
+        request |= {} if index is None else {"IndexName": index.name}
+        request |= {} if start is None else {"ExclusiveStartKey": start}
         answer = ask(
             self._client.query,
             TableName=self.name(table),
             KeyConditionExpression=keys,
-            ExpressionAttributeNames=Expression(f"{keys} {projection}").names,
+            ExpressionAttributeNames=Expression(f"{keys} {request.get('ProjectionExpression', '')}").names,
             ExpressionAttributeValues=values,
-            Limit=limit,
-            ScanIndexForward=forward,
-            ConsistentRead=consistent,
             **request,
         )
         return answer["Items"], answer.get("LastEvaluatedKey")

@@ -23,14 +23,13 @@ class DynamoPeeking:
         self._database = database
 
     def peek(self, shard: int, until: Instant, cursor: str | None, limit: int) -> Page[DueKey]:
-        items, last = self._database.query(
+        items, last = self._database.query_keys(
             schema.SCHEDULES,
             "#due_shard = :shard AND #due_at <= :until",
             {":shard": text(keys.due_shard(shard)), ":until": number(until)},
             limit=limit,
             index=schema.DUE,
             start=None if cursor is None else due_start(shard, cursor),
-            wanted=("pk", "sk"),
         )
         return Page([_key_of(item) for item in items], None if last is None else due_cursor(last))
 
