@@ -12,8 +12,6 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain.allotment import Draft, Part, by_tenant
-from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
-from cronfleet.domain.change import parked, resumed
 from cronfleet.domain.claim import (
     MAX_BATCH_ENTRIES,
     Batch,
@@ -22,21 +20,16 @@ from cronfleet.domain.claim import (
     ClaimOutcome,
     DueItem,
     ScheduleClaim,
-    Unreadable,
 )
 from cronfleet.domain.dispatch_plan import (
     LOOK_AHEAD,
-    Park,
     Plan,
-    Resume,
     Tally,
     drafted,
     in_rounds,
     placed,
     settle,
-    uncomputable,
 )
-from cronfleet.domain.errors import Contended
 from cronfleet.domain.fairness import rounds
 from cronfleet.domain.frozen import FROZEN_STRETCH, apart, looks_back
 from cronfleet.domain.holding import skipped_row
@@ -45,20 +38,13 @@ from cronfleet.domain.late import Cause
 from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, SLOT, ShardLease, lease_until, slot_of
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunMessage
-from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.schedule import Timer
 from cronfleet.domain.shard import DEFAULT_SHARDS
 from cronfleet.domain.tenant import Tenant
-from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
-    Damaged,
-    InsertAudit,
-    InsertRun,
     JobStore,
     NoAnswer,
-    Refused,
-    UpdateTimer,
-    Write,
 )
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
@@ -66,12 +52,10 @@ from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import MAX_ASKS, ask
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
-from cronfleet.services.retimed import write
-from cronfleet.services.reviving import revivals
+from cronfleet.services.own_changes import OwnChanges
 from cronfleet.services.slot_allotments import SlotAllotments
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import true_now
-from cronfleet.services.zone_step import ZoneStep
 
 MAX_SENDS: Final = 5
 """How often messages that the run queue did not take are sent again within a tick."""
@@ -170,7 +154,7 @@ class Dispatcher:
         self._telemetry = telemetry
         self._shards = shards
         self._rules = TenantRules(store)
-        self._zone_step = ZoneStep(store)
+        self._changes = OwnChanges(store, ids, telemetry, self._rules)
         self._freezes = FreezeWatch(store, clock, telemetry, consistent=False)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
@@ -223,9 +207,7 @@ class Dispatcher:
         serving = self._serving(lease, now, deadline_at)
         while not serving.look_ahead.is_over:
             made = self._decide(serving, serving.look_ahead.read())
-            self._park_all(made.parks, now, report)
-            self._resume_all(made.resumes, now, report)
-            self._retime_all(made.outdated, now, report)
+            self._put_right(made, now, report)
             for claims in self._in_batches(serving, made):
                 closed = self._dispatch(lease, closed, claims, serving.slots, report)
             serving.waiting += made.waiting
@@ -433,78 +415,11 @@ class Dispatcher:
                 for deferral in deferrals:
                     report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))
 
-    def _retime_all(self, outdated: Sequence[Timer], now: Instant, report: TickReport) -> None:
-        for timer in outdated:
-            report.retimes += self._retime(timer, now)
-
-    def _retime(self, seen: Timer, now: Instant) -> bool:
-        """Let a schedule wait for what newer zone data says, before what older data said is claimed.
-
-        What is left undone (somebody was faster, or a fire is about to run) the next tick finds again.
-        """
-        timer = self._read(seen, now)
-        if timer is None or timer.rev != seen.rev or timer.nominal_at != seen.nominal_at:
-            return False
-        try:
-            made = self._zone_step.retimed(timer, now, self._ids.unique())
-        except Contended:
-            return False
-        except UNCOMPUTABLE as error:
-            return self._park(timer, uncomputable(error), now)
-        return made is not None and write(self._store, timer, made, self._ids.unique()) is None
-
-    def _read(self, seen: Timer, now: Instant) -> Timer | None:
-        """The base item of what the index showed; one that cannot be read is parked, and harms nobody else."""
-        try:
-            return ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
-        except Damaged as error:
-            unreadable = Unreadable(error.partition, error.sort, seen.due_at or 0, str(error))
-            self._park(unreadable, Reason(Code.UNREADABLE, str(error)), now)
-            return None
-
-    def _resume_all(self, resumes: Sequence[Resume], now: Instant, report: TickReport) -> None:
-        for resume in resumes:
-            if self._resume(resume.timer, now):
-                report.resumes += 1
-
-    def _resume(self, seen: Timer, now: Instant) -> bool:
-        """End a pause whose time has come, as of that time, unless the base item says otherwise by now.
-
-        What it held back is caught up as the schedule's own policy for pauses says. What is named between the pause's
-        end and this tick is on again: late by the tick, or the misfire policy's.
-        """
-        timer = self._read(seen, now)
-        if timer is None or timer.status is not Status.PAUSED or timer.rev != seen.rev:
-            return False
-        ended_at = now if timer.due_at is None else min(timer.due_at, now)
-        try:
-            after, rows = resumed(timer, now=ended_at, change_id=self._ids.unique(), catch_up=None)
-        except UNCOMPUTABLE as error:
-            # Zones leave the package while a schedule is paused. It would stop every tick of its shard from now on.
-            text = f"its pause reached its end, and its next fire cannot be computed: {error}"
-            self._park(timer, Reason(Code.UNREADABLE, text), now)
-            return False
-        reason = "the pause reached its end"
-        again = ask(lambda: list(revivals(self._store, timer, after, timer.after_pause)))
-        kept = [InsertRun(self._rules.kept(row, now)) for row in rows]
-        return self._change(timer, after, "resume", reason, [*kept, *again])
-
-    def _park_all(self, parks: Sequence[Park], now: Instant, report: TickReport) -> None:
-        for park in parks:
-            if self._park(park.item, park.reason, now):
-                report.parks += 1
-
-    def _park(self, item: Timer | Unreadable, reason: Reason, now: Instant) -> bool:
-        """Take one bad item out of everybody's way, with a reason and an alarm."""
-        if isinstance(item, Unreadable):
-            self._telemetry.alarm("item_parked", partition=item.partition, sort=item.sort, reason=reason.text)
-            return ask(lambda: self._store.drop_unreadable(item, reason))
-        self._telemetry.alarm("schedule_parked", tenant=item.tenant, schedule_id=item.schedule_id, reason=reason.text)
-        timer = self._read(item, now)
-        if timer is None or timer.status not in (Status.ACTIVE, Status.HELD, Status.PAUSED) or timer.rev != item.rev:
-            return False
-        after = parked(timer, reason, now=now, change_id=self._ids.unique())
-        return self._change(timer, after, "park", reason.text, [])
+    def _put_right(self, made: Plan, now: Instant, report: TickReport) -> None:
+        """What the scheduler changes by itself, before anything is claimed."""
+        report.parks += sum(self._changes.park(park.item, park.reason, now) for park in made.parks)
+        report.resumes += sum(self._changes.resume(resume.timer, now) for resume in made.resumes)
+        report.retimes += sum(self._changes.retime(timer, now) for timer in made.outdated)
 
     def _park_claim(self, claim: Claim, report: TickReport) -> None:
         if not isinstance(claim, ScheduleClaim):
@@ -513,27 +428,7 @@ class Dispatcher:
         timer = ask(lambda: self._store.get_timer(claim.tenant, claim.schedule_id))
         if timer is not None:
             reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
-            report.parks += self._park(timer, reason, self._now(report.shard))
-
-    def _change(self, before: Timer, after: Timer, action: str, reason: str, more: Sequence[Write]) -> bool:
-        """Commit a change that the scheduler makes itself, with its audit entry; False when somebody was faster."""
-        entry = AuditEntry(
-            before.tenant,
-            self._ids.unique(),
-            after.updated_at,
-            SCHEDULER_ACTOR,
-            action,
-            schedule_subject(before.schedule_id),
-            request_id=after.change_id,
-            before={"status": before.status.value},
-            after={"status": after.status.value},
-            reason=reason,
-        )
-        try:
-            ask(lambda: self._store.commit([UpdateTimer(after, before), InsertAudit(entry), *more]))
-        except Refused:
-            return False
-        return True
+            report.parks += self._changes.park(timer, reason, self._now(report.shard))
 
     def _publish(self, report: TickReport) -> None:
         counted = (
