@@ -16,6 +16,7 @@ from cronfleet.domain.allotment import (
 )
 from cronfleet.domain.dispatch_plan import Deferral, Tally
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.lease import SLOT
 from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import AHEAD, Pace, Rate, line_of_tenant
 from cronfleet.domain.tenant import Tenant
@@ -69,10 +70,10 @@ class Allotments:
         pool.caught_up = self._unasked(tenant_id, rate, min(caught_up, pool.most))
         try:
             pool.places += self._draw(tenant_id, rate, min(wanted, pool.most) - pool.places, self.now + AHEAD)
-            # Missed time gets what is left by now, so that it never moves the line ahead of what is due on time; but
-            # one of its fires has its turn like anything else, or it might wait for ever.
+            # Missed time gets what is left of a slot, so that what is due on time has places by its own; but one of
+            # its fires has its turn like anything else, or it might wait for ever.
             left = min(caught_up, pool.most) - pool.caught_up
-            pool.caught_up += self._draw(tenant_id, rate, left, self.now)
+            pool.caught_up += self._draw(tenant_id, rate, left, self.now + SLOT)
             if caught_up and not pool.caught_up:
                 pool.caught_up = self._draw(tenant_id, rate, 1, self.now + AHEAD)
         except NoAnswer:
