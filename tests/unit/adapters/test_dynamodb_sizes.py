@@ -192,7 +192,7 @@ def test_an_index_projects_no_more_names_than_dynamodb_takes(index: Any) -> None
 def test_an_index_projects_what_the_records_have() -> None:
     late = Late(Cause.OUTAGE, NOON, NOON, NOON)
     behind = Backlog((Stretch(NOON, NOON, late, 60),), NOON)
-    names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind, labels=()))) | set(
+    names = set(timer_item(replace(largest_timer(), hold=HOLD, backlog=behind, labels=(), reserved_at=NOON))) | set(
         run_timer_item(run_timer())
     )
     assert set(DUE.projected) <= names

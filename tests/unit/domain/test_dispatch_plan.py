@@ -167,7 +167,7 @@ def test_what_has_no_place_waits_and_nothing_of_it_is_claimed() -> None:
     items = [timer(cron("0 2 * * *"), TWO, schedule_id=f"s{i}") for i in range(5)]
     made = plan(items, TWO, most=3)
     assert len(made.claims) == 3
-    assert [draft.item for draft in made.waiting] == items[3:]
+    assert [part.draft.item for part in made.waiting] == items[3:]
 
 
 def test_a_fire_whose_place_is_reserved_goes_though_no_other_does() -> None:
@@ -181,7 +181,7 @@ def test_a_fire_whose_place_is_reserved_goes_though_no_other_does() -> None:
     assert fire.late is not None
     assert (fire.late.cause, fire.late.noticed_at) == (Cause.RATE, TWO)
     assert (claim.reserved_at, claim.deferred) == (None, None)
-    assert [draft.tenant for draft in made.waiting] == ["acme"]
+    assert [part.tenant for part in made.waiting] == ["acme"]
 
 
 def test_what_came_due_behind_a_deferred_fire_waits_behind_it_and_is_not_taken_for_missed() -> None:

@@ -14,6 +14,7 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Spec, Status
+from cronfleet.domain.selection import Selection
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import OneShotTrigger
@@ -105,7 +106,7 @@ def test_an_edit_is_seen_by_every_reader_at_once_and_a_version_says_so() -> None
     house.create("nightly", Spec(cron("0 3 * * *"), BILLING))
     house.edit("nightly", trigger=cron("0 4 * * *"))
     four = TWO + 2 * HOUR
-    (listed,) = house.schedules.list(ACME, prefix="", status=None, cursor=None, limit=10).items
+    (listed,) = house.schedules.list(ACME, Selection(), cursor=None, limit=10).items
     (waiting,) = house.store.due(SHARD, four, None, 10).items
     (fire, *_) = house.schedules.fires(ACME, "nightly", from_at=None, to_at=None, limit=1)
     assert (house.timer().nominal_at, fire.nominal_at) == (four, four)
