@@ -338,3 +338,37 @@ def test_an_explanation_names_the_limit_and_says_until_when_a_fire_is_likely_to_
     said = Ledger(store=world.store, clock=world.clock).explain(caller, waiting.schedule_id, TWO)
     assert (said["code"], said["detail"]["limit"]) == ("concurrency", LIMIT)
     assert said["detail"]["due_at"] == said["detail"]["until_at"] == "2026-12-01T02:00:03Z"
+
+
+@pytest.mark.parametrize("orders", ["die", "lose the reply"])
+def test_wherever_a_dispatcher_dies_or_hears_nothing_every_fire_runs_in_a_slot_and_all_are_free_at_the_end(
+    orders: str,
+) -> None:
+    for step in range(len(dying_after("take_lease done").tick_as_actor("alone").run().steps)):
+        world = LimitedWorld()
+        world.herd(3)
+        actor = world.tick_as_actor("first")
+        with no_actor_left(actor):
+            actor.run(step)
+            if not actor.is_over and (orders == "die" or actor.at != "begin"):
+                actor.step(orders)
+            actor.kill() if orders == "die" else actor.run()
+        done = run_all(world)
+        assert sorted(done) == ["s00", "s01", "s02"], f"{orders} at step {step}, {actor.steps[-1]}"
+        world.clock.advance(10 * MINUTE)
+        assert world.held == 0
+
+
+def run_all(world: LimitedWorld) -> list[str]:
+    """Ticks and workers until nothing is left; the schedules that ran. No two messages ever have one slot at once."""
+    done: list[str] = []
+    for _ in range(40):
+        world.clock.advance(SLOT)
+        world.tick()
+        taken = world.taken()
+        numbers = [message.slot.number for message in taken if message.slot is not None]
+        assert len(numbers) == len(set(numbers)) == len(taken) <= LIMIT
+        for message in taken:
+            world.end(message)
+            done.append(message.key.schedule_id)
+    return done
