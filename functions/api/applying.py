@@ -216,10 +216,10 @@ def _pinned(entry: Any, sheet: _Sheet, numbers: Mapping[str, Mapping[int, int]])
 def _standing(body: ScheduleEntry, caller: Caller, options: Options, now: Instant) -> Standing:
     if options.held or body.status in ("held", "parked"):
         shadow = body.hold is not None and body.hold.shadow and not options.held
-        return Standing(Hold(caller.key_id, now, Shadow(caller.key_id, now) if shadow else None))
+        return Standing(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
     if body.status == "paused":
         until = None if body.paused is None else moment_of(body.paused.until, "paused.until")
-        pause = Pause(caller.key_id, now, "" if body.paused is None else body.paused.reason, until)
+        pause = Pause(caller.actor, now, "" if body.paused is None else body.paused.reason, until)
         # A pause that has ended meanwhile has ended here as well.
         return SIMPLY_ACTIVE if until is not None and until <= now else Standing(pause=pause)
     return Standing(may_be_over=body.status == "completed")

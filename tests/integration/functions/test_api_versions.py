@@ -1,8 +1,11 @@
 """Versions, dry runs, bulk changes and filters over HTTP."""
 
+from dataclasses import replace
+
 import pytest
 
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import SECOND
 from tests.support.api import NIGHTLY
 
 BASE = "/v1/schedules/nightly"
@@ -144,6 +147,22 @@ def test_a_dry_run_shows_the_schedule_as_it_would_be_and_what_becomes_of_its_fir
     )
     assert made.status == 200
     assert "effect" not in made.json
+
+
+def test_the_fire_that_is_waited_for_is_shown_at_the_time_it_is_waited_for(memory):
+    """A new jitter does not move it, and a deferral does; the list of fires says what `next_due_at` and effects say."""
+    done = memory.register(id="spread", policies={"jitter_seconds": 600}).json
+    effect = memory.call("PATCH", "/v1/schedules/spread?dry_run=true", {"policies": ON_TIME}).json["effect"]
+    changed = memory.call("PATCH", "/v1/schedules/spread", {"policies": ON_TIME}).json
+    assert changed["next_due_at"] == done["next_due_at"] != changed["next_fire_at"]
+    listed = memory.call("GET", "/v1/schedules/spread/fires?limit=40").json["fires"]
+    assert listed[0]["due_at"] == changed["next_due_at"]
+    assert all(fire["due_at"] == fire["nominal_at"] for fire in listed[1:])
+    assert (effect["unchanged"], effect["moved"]["count"]) == (1, 29)
+    timer = memory.store.state.timers["acme", "spread"]
+    memory.store.state.timers["acme", "spread"] = replace(timer, due_at=timer.due_at + 7 * SECOND)
+    listed = memory.call("GET", "/v1/schedules/spread/fires").json["fires"]
+    assert listed[0]["due_at"] == memory.call("GET", "/v1/schedules/spread").json["next_due_at"]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain.claim import Fire
-from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.schedule import Timer
+from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import Trigger, fires
 
 MAX_FIRES: Final = 1_000
@@ -27,14 +27,19 @@ class NamedFire:
 
 
 def fires_of(timer: Timer, after: Instant, until: Instant | None, limit: int) -> list[Fire]:
-    """Up to `limit` fires that the trigger of `timer` names in (`after`, `until`], whatever its status."""
+    """Up to `limit` fires that the trigger of `timer` names in (`after`, `until`], whatever its status.
+
+    The one that an active schedule waits for is due when it waits for it: a deferral may have moved that, and a new
+    jitter holds from the fire after it on.
+    """
     return list(islice(_fires(timer, after, until), limit))
 
 
 def _fires(timer: Timer, after: Instant, until: Instant | None) -> Iterator[Fire]:
+    waits = regular_fire(timer) if timer.status is Status.ACTIVE else None
     fire = first_fire(timer, after)
     while fire is not None and (until is None or fire.nominal_at <= until):
-        yield fire
+        yield waits if waits is not None and waits.nominal_at == fire.nominal_at else fire
         fire = first_fire(timer, fire.nominal_at)
 
 

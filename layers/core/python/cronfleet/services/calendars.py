@@ -127,7 +127,7 @@ class Calendars:
             live = None if head is None or head.is_deleted else head
             _check(conditions, live)
             newest = None if live is None else self._version(caller, name, live.version)
-            made = {"author": caller.key_id, "created_at": now, "reason": reason}
+            made = {"author": caller.actor, "created_at": now, "reason": reason}
             content = make(now)
             calendar = content.of(caller.tenant.tenant_id, name, head.version + 1 if head else 1, **made)
             if newest is not None and live is not None and newest.says_the_same(calendar):
@@ -184,7 +184,7 @@ class Calendars:
 
         def decide(now: Instant) -> Draft:
             head = self._head(caller, name)
-            made = {"author": caller.key_id, "created_at": now, "reason": reason}
+            made = {"author": caller.actor, "created_at": now, "reason": reason}
             wanted = {n: contents[n].of(caller.tenant.tenant_id, name, n, **made) for n in sorted(contents)}
             adoption = adopted(wanted, head, partial(self._version, caller, name), may_replace=replace)
             form: Form = {

@@ -85,7 +85,7 @@ class Heartbeats:
             schedule_id,
             timer.born_epoch,
             digest_of(token),
-            caller.key_id,
+            caller.actor,
             now,
             since=now if before is None or is_first else before.since,
             change_id=change_id,

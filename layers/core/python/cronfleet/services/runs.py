@@ -152,7 +152,7 @@ class Runs:
         _check_cancellable(run)
         change_id = self._ids.unique()
         said = f": {reason}" if reason else ""
-        ended = run.ended(RunStatus.CANCELLED, now, Reason(Code.CANCELLED, f"cancelled by {caller.key_id}{said}"))
+        ended = run.ended(RunStatus.CANCELLED, now, Reason(Code.CANCELLED, f"cancelled by {caller.actor}{said}"))
         form = run_form(ended)
         before = run_form(run)
         writes: list[Write] = [

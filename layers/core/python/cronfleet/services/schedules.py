@@ -350,7 +350,7 @@ class Schedules:
             if until is not None and until <= now:
                 raise Invalid("until", "is past; write a time that is still to come, or leave it out")
             conditions.check(found.timer)
-            pause = Pause(caller.key_id, now, reason, until)
+            pause = Pause(caller.actor, now, reason, until)
             timer = paused(found.timer, pause, now=now, change_id=self._ids.unique())
             return self._draft(caller, found, _Found(timer, found.definition), Change.PAUSE, reason, ())
 
@@ -398,8 +398,8 @@ class Schedules:
             conditions.check(found.timer)
             if found.timer.status is Status.HELD and found.timer.is_shadow is is_on:
                 return self._unchanged(caller, found, now)
-            shadow = Shadow(caller.key_id, now) if is_on else None
-            timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.key_id)
+            shadow = Shadow(caller.actor, now) if is_on else None
+            timer, rows = shadowed(found.timer, shadow, now=now, change_id=self._ids.unique(), by=caller.actor)
             after = _Found(timer, found.definition)
             return self._draft(caller, found, after, Change.SHADOW, reason, [InsertRun(row) for row in rows])
 
@@ -443,7 +443,7 @@ def _standing(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Stan
         if shadow:
             raise Invalid("shadow", "is for a held schedule; write held: true as well")
         return SIMPLY_ACTIVE
-    return Standing(Hold(caller.key_id, now, Shadow(caller.key_id, now) if shadow else None))
+    return Standing(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
 
 
 def _check_hold(timer: Timer, *, held: bool, shadow: bool) -> None:
