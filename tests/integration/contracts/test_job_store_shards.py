@@ -421,8 +421,11 @@ def test_a_runs_timer_is_deferred_while_it_waits_as_it_was_read_and_claimed_at_i
     assert not store.defer(waits, place + SECOND, examples.WHY)
     (later,) = due(store)
     assert later == replace(waits, due_at=place, reserved_at=place)
+    assert store.find_run_timer(waits.key, waits.attempt) == replace(later, deferred=examples.WHY)
+    assert store.find_run_timer(waits.key, waits.attempt + 1) is None
     assert store.claim(FIRST, [RunClaim(waits)]) == [LOST], "it was read before it was deferred"
     assert store.claim(FIRST, [RunClaim(later)]) == [WON]
+    assert store.find_run_timer(waits.key, waits.attempt) is None
     assert not store.defer(later, place + SECOND, examples.WHY)
 
 

@@ -20,6 +20,7 @@ from cronfleet.ports.job_store import InsertRunTimer, NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.ports.tenants import PutTenant
 from tests.support.builders import at, cron, definition, every, timer
+from tests.support.lived import LivedWorld, spec
 from tests.support.world import SHARD, World
 
 TWO = at("2026-12-01 02:00")
@@ -283,3 +284,20 @@ def test_behind_a_head_that_one_tenant_has_swamped_what_others_have_due_goes_wit
     ticks(world, 60)
     sent = Counter(message.key for message in world.sent)
     assert set(sent.values()) == {1}
+
+
+def test_a_run_that_is_written_down_and_waits_for_a_place_says_so() -> None:
+    world = LivedWorld(TWO + SECOND)
+    world.put(spec(60))
+    world.crowd(600)
+    world.live(80)
+    assert world.explain(TWO + MINUTE)["code"] == "tenant_rate"
+    world.put(spec(24 * 3600))
+    assert world.explain(TWO + MINUTE)["code"] == "queued"
+    world.live(10)
+    said = world.explain(TWO + MINUTE)
+    assert (said["code"], said["is_decided"]) == ("tenant_rate", False)
+    assert said["detail"]["until_at"] >= "2026-12-01T02:10:00Z"
+    world.live(700)
+    said = world.explain(TWO + MINUTE)
+    assert (said["code"], said["run"]["status"]) == ("ran", "succeeded")

@@ -141,6 +141,8 @@ def _queued(run: Run, facts: Facts) -> Said:
     claimed = facts.claimed
     if claimed is not None and claimed.resends:
         return Code.RESENT, _resent_text(claimed), {"batch": claimed.batch, **_resend_detail(claimed)}
+    if facts.put_off is not None:
+        return facts.put_off.code, f"is written down to run; {facts.put_off.text}", _detail_of(facts.put_off)
     return Code.QUEUED, f"is written down to run under version {run.version}, and waits for a worker", {}
 
 

@@ -76,6 +76,8 @@ class Facts:
     named_by: Timer | None
     rows: Sequence[Run] = ()
     claimed: Claimed | None = None
+    put_off: Reason | None = None
+    """Why the timer of a run that is written down, and has not started, waits longer than it was to."""
     replaced: Replaced | None = None
     deletion: AuditEntry | None = None
     retention: int = 30 * DAY
@@ -116,9 +118,9 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.TENANT_SUSPENDED: f"{_ENDED} {_RANGE} freeze_id by why frozen_at until_at",
     Code.DUE: "due_at late_seconds",
     Code.NOT_DUE: "due_at",
-    Code.TENANT_RATE: "due_at until_at per_second",
+    Code.TENANT_RATE: f"{RUN_DETAILS} until_at per_second",
     Code.QUOTA: f"{RUN_DETAILS} {_RANGE} outstanding",
-    Code.CONCURRENCY: "due_at limit until_at",
+    Code.CONCURRENCY: f"{RUN_DETAILS} limit until_at",
     Code.BEFORE_START: f"start_at {_NEAR}",
     Code.AFTER_END: f"end_at {_NEAR}",
     Code.NOT_CREATED: "created_at",

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cronfleet.domain.claim import DueItem
+from cronfleet.domain.claim import DueItem, RunTimer
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import RunKey
 from cronfleet.ports.page import Page
 
 
@@ -27,4 +28,8 @@ class PeekStore(Protocol):
 
     def get_due(self, keys: Sequence[DueKey]) -> Sequence[DueItem]:
         """The items of these keys by batch reads, eventually consistent, in no order; what is gone is left out."""
+        ...
+
+    def find_run_timer(self, key: RunKey, attempt: int) -> RunTimer | None:
+        """The timer of a run's attempt while it waits, read eventually."""
         ...

@@ -16,7 +16,8 @@ from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.instant import EARLIEST, LATEST, Instant
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
-from cronfleet.domain.run import Run, RunKey
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Change, Definition, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.domain.zone_release import ZoneRelease
@@ -68,6 +69,7 @@ class Dossier:
         facts = self._facts(at, rows)
         if may_be_claimed(at, facts):
             facts = replace(facts, claimed=self._claimed(at, facts), zone_data=self._zone_data(facts))
+            facts = replace(facts, put_off=self._put_off(rows))
         return explain(at, facts)
 
     def _facts(self, at: Instant, rows: Sequence[Run]) -> Facts:
@@ -239,6 +241,12 @@ class Dossier:
             self._zone_release = answer_of(self._store.get_zone_release)
         known = self._zone_release
         return known if known is not None and known.release else None
+
+    def _put_off(self, rows: Sequence[Run]) -> Reason | None:
+        """Why the first attempt of a run that was written down beforehand waits, if it was put off."""
+        row = next((row for row in rows if row.status is RunStatus.QUEUED), None)
+        timer = None if row is None else answer_of(partial(self._store.find_run_timer, row.key, row.attempt + 1))
+        return None if timer is None else timer.deferred
 
     # --- the dispatch log ----------------------------------------------------------------------------------------
 

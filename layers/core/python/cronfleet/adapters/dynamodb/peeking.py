@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import Database, number, text
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.items.timers import due_item_of
+from cronfleet.adapters.dynamodb.items.timers import due_item_of, run_timer_of
 from cronfleet.adapters.dynamodb.shards import due_cursor, due_start
-from cronfleet.domain.claim import DueItem
+from cronfleet.domain.claim import DueItem, RunTimer
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import RunKey
 from cronfleet.ports.bound import Kept, bound_item
 from cronfleet.ports.page import Page
 from cronfleet.ports.peeking import DueKey
@@ -36,6 +37,11 @@ class DynamoPeeking:
     def get_due(self, due_keys: Sequence[DueKey]) -> Sequence[DueItem]:
         items = self._database.batch_get(schema.SCHEDULES, [(key.partition, key.sort) for key in due_keys])
         return [bound_item(due_item_of(item), self._kept.find) for item in items if "due_shard" in item]
+
+    def find_run_timer(self, key: RunKey, attempt: int) -> RunTimer | None:
+        place = keys.schedule(key.tenant, key.schedule_id), keys.run_timer(key, attempt)
+        item = self._database.get(schema.SCHEDULES, *place, consistent=False)
+        return None if item is None or "due_shard" not in item else run_timer_of(item)
 
 
 def _key_of(item: Item) -> DueKey:
