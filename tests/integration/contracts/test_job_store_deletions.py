@@ -185,6 +185,21 @@ def _names(text: str, tenant: str) -> bool:
     return tenant in text.replace(f"{tenant}-2", "")
 
 
+def test_a_key_that_a_request_under_way_made_after_the_others_were_gone_goes_with_the_counts(engine: Engine) -> None:
+    record = Tenant("acme", rev=1, change_id="made-acme")
+    engine.store.commit([PutTenant(record, None)])
+    assert engine.store.owned("acme", Stage.KEYS, None, 10).items == []
+    for tenant in ("acme", "acme-2"):
+        late = ApiKey(f"late-{tenant}", "digest", Tenant(tenant), change_id=f"late-{tenant}")
+        engine.store.commit([PutApiKey(late, None), ListApiKey(late)])
+    found = engine.store.owned("acme", Stage.COUNTS, None, 10).items
+    assert {owned.kind for owned in found} == {Kind.API_KEYS, Kind.KEY_LISTINGS}
+    engine.store.erase(found)
+    assert engine.store.find_api_key("late-acme") is None
+    assert engine.store.find_api_key("late-acme-2") is not None
+    assert traces(engine, "acme") == []
+
+
 def test_what_is_gone_already_can_be_removed_again(engine: Engine) -> None:
     furnished(engine, "acme")
     found = engine.store.owned("acme", Stage.SCHEDULES, None, 200)

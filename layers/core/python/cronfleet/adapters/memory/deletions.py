@@ -28,7 +28,16 @@ _OF_STAGE: Final[Mapping[Stage, Sequence[Kind]]] = {
     Stage.AGAIN: _SCHEDULES,
     Stage.CALENDARS: (Kind.CALENDAR_VERSIONS, Kind.CALENDARS),
     Stage.JOBS: (Kind.RETIMINGS,),
-    Stage.COUNTS: (Kind.SLOTS, Kind.COUNTERS, Kind.LINES, Kind.ANSWERS, Kind.FREEZE_LISTS),
+    # Keys once more: a request that was under way may have made one.
+    Stage.COUNTS: (
+        Kind.SLOTS,
+        Kind.COUNTERS,
+        Kind.LINES,
+        Kind.ANSWERS,
+        Kind.FREEZE_LISTS,
+        Kind.API_KEYS,
+        Kind.KEY_LISTINGS,
+    ),
     Stage.AUDIT: (Kind.AUDIT_CHAINS, Kind.AUDIT_ENTRIES),
 }
 
