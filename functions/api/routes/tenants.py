@@ -1,4 +1,4 @@
-"""/v1/tenants: the customers of the installation, their quotas, and what they use of them."""
+"""/v1/tenants: the tenants of the installation, their quotas, and what they use of them."""
 
 import functools
 from typing import Annotated, Any

@@ -64,7 +64,6 @@ class LabelScope:
 
 
 Scope: TypeAlias = TierScope | TenantScope | LabelScope
-TenantsOwn: TypeAlias = TenantScope | LabelScope
 
 
 def label_hashes(labels: Mapping[str, str]) -> tuple[str, ...]:
@@ -191,9 +190,6 @@ class Freezes:
     def asks_for_labels(self, tenant: str) -> bool:
         """Whether one of the tenant's freezes goes by labels."""
         return any(isinstance(freeze.scope, LabelScope) for freeze in self.by_tenant.get(tenant, ()))
-
-
-NOTHING_FROZEN: Final = Freezes()
 
 
 def lasting(freezes: Iterable[Freeze]) -> Freeze | None:

@@ -277,7 +277,7 @@ class SealRecord(Model):
 
 
 class TenantRecord(Model):
-    """A customer of the installation. Records of the first release hold the tier alone."""
+    """A tenant of the installation. Records of the first release hold the tier alone."""
 
     class Meta:
         table_name = schema.TENANTS.name
