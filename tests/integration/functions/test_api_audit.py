@@ -10,7 +10,8 @@ import time_machine
 from cronfleet.domain.instant import MINUTE, to_datetime
 from cronfleet.services.sealing import Sealer
 from cronfleet.verify_audit import check, read
-from tests.support.api import Api, api_on
+from functions.api import handler
+from tests.support.api import CONTEXT, NIGHTLY, Api, api_on, event_of
 from tests.support.settable_clock import NOON, TravellingClock
 from tests.support.stores import Engine, memory_engine, moto_engine
 from tests.support.tampering import Tampering
@@ -212,3 +213,28 @@ def _fields(entry: Any) -> dict[str, Any]:
 def test_a_question_that_cannot_be_answered_names_what_is_wrong(memory: Api, query: str, field: str) -> None:
     answer = memory.call("GET", f"/v1/audit{query}")
     assert (answer.status, answer.fields) == (400, [field])
+
+
+@pytest.mark.parametrize("text", ["\u8349", '"', "\\", "\U0001f642", "x"])
+def test_no_page_of_what_callers_wrote_is_larger_than_an_answer_can_be(memory: Api, text: str) -> None:
+    """Payloads as large as a tenant may have, which escaping makes larger still: pages are shorter, and all come."""
+    payload = text * (32_000 // (len(json.dumps(text, ensure_ascii=False).encode()) - 2))
+    for number in range(60):
+        body = json.dumps({**NIGHTLY, "id": f"b{number:02}", "payload": payload}, ensure_ascii=False)
+        assert memory.call("POST", "/v1/schedules", body.encode()).status == 201
+    body = json.dumps({"payload": f"{payload}."}, ensure_ascii=False).encode()
+    for number in range(60):
+        assert memory.call("PATCH", f"/v1/schedules/b{number:02}", body).status == 200
+    for path, name, wanted in (("/v1/schedules", "schedules", 60), ("/v1/audit", "entries", 120)):
+        seen: list[str] = []
+        query = "?limit=100"
+        for _ in range(wanted):
+            answer = handler.handle(event_of("GET", path + query), CONTEXT)
+            assert answer["statusCode"] == 200
+            assert len(json.dumps(answer)) < 6_000_000
+            page = json.loads(answer["body"])
+            seen += [one["id"] for one in page[name] if name == "schedules" or "b" in one["subject"]]
+            if page["cursor"] is None:
+                break
+            query = f"?limit=100&cursor={page['cursor']}"
+        assert len(seen) == len(set(seen)) == wanted, (path, len(seen))

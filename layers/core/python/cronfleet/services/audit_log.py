@@ -14,6 +14,7 @@ from cronfleet.ports.page import Page
 from cronfleet.services.access import Caller
 from cronfleet.services.audit_verification import ENTRIES, SEALS, SEALS_PAGE, Verification, is_place
 from cronfleet.services.changing import answer_of
+from cronfleet.services.fitting import fitting
 
 VERIFYING_TIME: Final = 20 * SECOND
 """How long one call checks: the gateway gives up after thirty seconds."""
@@ -32,8 +33,12 @@ class AuditLog:
     def entries(self, caller: Caller, wanted: Wanted, *, cursor: str | None, limit: int) -> Page[Form]:
         """Entries that are `wanted`, newest first; a page may be short, or empty, and still have a cursor."""
         tenant = caller.tenant.tenant_id
-        page = answer_of(lambda: self._store.list_audit(tenant, wanted, cursor=cursor, limit=limit))
-        return Page([entry_form(entry) for entry in page.items], page.cursor)
+
+        def read(most: int) -> Page[Form]:
+            page = answer_of(lambda: self._store.list_audit(tenant, wanted, cursor=cursor, limit=most))
+            return Page([entry_form(entry) for entry in page.items], page.cursor)
+
+        return fitting(read, limit)
 
     def verify(self, caller: Caller, cursor: str | None = None) -> Form:
         """Whether anything is altered, missing, reordered or added, as far as there is time to look."""

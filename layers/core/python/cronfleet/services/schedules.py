@@ -51,6 +51,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.fitting import fitting
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
@@ -114,10 +115,14 @@ class Schedules:
 
     def list(self, caller: Caller, selection: Selection, *, cursor: str | None, limit: int) -> Page[Form]:
         """A page of the tenant's schedules that `selection` takes, by id; it may be short and still have a cursor."""
-        page = find(self._store, caller.tenant.tenant_id, selection, cursor, limit)
         now = self._clock.now()
-        forms = [answered_form(*one, now, self._freeze_of(caller, one[0])) for one in page.items]
-        return Page(forms, page.cursor)
+
+        def read(most: int) -> Page[Form]:
+            page = find(self._store, caller.tenant.tenant_id, selection, cursor, most)
+            forms = [answered_form(*one, now, self._freeze_of(caller, one[0])) for one in page.items]
+            return Page(forms, page.cursor)
+
+        return fitting(read, limit)
 
     def fires(
         self, caller: Caller, schedule_id: str, *, from_at: Instant | None, to_at: Instant | None, limit: int
