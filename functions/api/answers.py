@@ -5,12 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from cronfleet.domain.crowded import Jitter
-from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.reason import Code
-from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.schedule import Status
-from cronfleet.domain.shadow_comparison import State, Verdict
 from cronfleet.domain.warning import WarningCode
 
 Time = Annotated[
@@ -168,83 +165,6 @@ class AttemptAnswer(Answered):
     finished_at: Time | None = Field(description="Null while it goes on.")
     outcome: Outcome | None = Field(description="Null while it goes on.")
     error: str | None = Field(description="What the target or the worker said, if it failed.")
-
-
-class PingAnswer(Answered):
-    """A ping, as it was heard."""
-
-    at: Time = Field(description="When it was heard, by the clock of the API.")
-    state: PingState = Field(description="What it said of the job.")
-    exit_code: int | None = Field(description="As it was sent.")
-    message: str = Field(description="As it was sent.")
-
-
-class HeartbeatAnswer(Answered):
-    """A schedule's heartbeat URL, without its token."""
-
-    schedule_id: str = Field(description="The schedule that it belongs to.")
-    made_by: str = Field(description="The id of the API key that made the URL.")
-    made_at: Time = Field(description="When it was made; the one before is dead since.")
-    since: Time = Field(description="Since when the schedule has one.")
-    last_ping: PingAnswer | None = Field(description="Null: none has come yet.")
-
-
-class NewHeartbeatAnswer(Answered):
-    """A new heartbeat URL. Its token is shown here, and nowhere again."""
-
-    schedule_id: str = Field(description="The schedule that it belongs to.")
-    made_by: str = Field(description="The id of the API key that made it.")
-    made_at: Time = Field(description="Now.")
-    since: Time = Field(description="Since when the schedule has one.")
-    token: str = Field(description="A secret: whoever has it can ping.")
-    path: str = Field(description="Where to ping: POST, without a key.")
-    url: str = Field(description="The same with the address that this request came to.")
-
-
-class VerdictAnswer(Answered):
-    """What a comparison comes to."""
-
-    code: Verdict = Field(description="`safe`: every fire was seen, and nothing else.")
-    text: str = Field(description="A sentence for people.", examples=["24 of 24 fires seen; safe to turn on"])
-
-
-class SummaryAnswer(Answered):
-    """A comparison in numbers."""
-
-    fires: int = Field(description="Those that were seen, and those that are missing.")
-    seen: int = Field(description="With a ping within the tolerance.")
-    failed: int = Field(description="Of those seen: whose job said that it failed.")
-    missing: int = Field(description="Without a ping, and the tolerance is over.")
-    pending: int = Field(description="Without a ping yet; not in `fires`.")
-    unexpected: int = Field(description="Runs elsewhere that no fire explains.")
-    median_lag_seconds: float | None = Field(description="Of those seen; null: none was.")
-    largest_lag_seconds: float | None = Field(description="The one furthest from zero; negative: early.")
-
-
-class ComparedAnswer(Answered):
-    """A fire, a run elsewhere, or both."""
-
-    state: State = Field(description="What became of it; docs/shadow.md is the table.")
-    text: str = Field(description="A sentence for people.")
-    nominal_at: Time | None = Field(description="The fire; null for what is unexpected.")
-    ping_at: Time | None = Field(description="When the run was first heard of.")
-    ended_at: Time | None = Field(description="When it said how it ended.")
-    lag_seconds: float | None = Field(description="ping_at minus nominal_at.")
-    exit_code: int | None = Field(description="As the ping said.")
-    message: str = Field(description="As the ping said.")
-
-
-class ShadowComparisonAnswer(Answered):
-    """What a held schedule would have fired, beside the pings of the old system's job."""
-
-    schedule_id: str = Field(description="The schedule that was asked about.")
-    from_: Time = Field(alias="from", description="From when on was compared.")
-    to: Time = Field(description="Up to when; now at the latest.")
-    tolerance_seconds: int = Field(description="How far a ping and its fire may lie apart.")
-    verdict: VerdictAnswer = Field(description="What it comes to.")
-    summary: SummaryAnswer = Field(description="In numbers.")
-    entries: list[ComparedAnswer] = Field(description="Oldest first; of the state asked for.")
-    left_out: int = Field(description="Entries beyond `limit`.")
 
 
 class RunAnswer(Answered):
@@ -424,47 +344,6 @@ class CrowdedAnswer(Answered):
     )
     looked_at: int = Field(description="How many active schedules were counted.")
     is_complete: bool = Field(description="Whether those are all; else the count ended at 1,000 schedules.")
-
-
-class ZoneReleaseAnswer(Answered):
-    """A release of the zone data, and since when."""
-
-    release: str = Field(description="As IANA names it.", examples=["2026f"])
-    since: Time = Field(description="When the schedules began to be looked at again by it.")
-
-
-class ComingReleaseAnswer(Answered):
-    """A release that functions have been seen to work with, and that has to settle first."""
-
-    release: str = Field(description="As IANA names it.", examples=["2026g"])
-    since: Time = Field(description="When it was first seen.")
-    in_force_from: Time = Field(description="From when on the next sweep looks at the schedules again.")
-
-
-class RetimingAnswer(Answered):
-    """A job that looks at schedules again."""
-
-    id: str = Field(description="The audit log names it as the request of each change that it made.")
-    cause: Cause = Field(description="What has changed.")
-    release: str | None = Field(description="Of the zone data, if that has changed.", examples=["2026f"])
-    calendar: str | None = Field(description="The calendar's name, if one has changed.")
-    version: int | None = Field(description="The calendar's version.")
-    status: Literal["open", "finished"] = Field(description="An open one goes on each minute.")
-    started_at: Time = Field(description="When it was started.")
-    finished_at: Time | None = Field(description="When the last schedule was done.")
-    seen: int = Field(description="Schedules looked at: of the whole installation for zone data, else of the tenant.")
-    changed: int = Field(description="Schedules that wait for another time now.")
-    failed: int = Field(description="Schedules that could not be worked out; each is in the log, with an alarm.")
-    postponed: int = Field(description="Schedules that are tried again: others kept changing them.")
-
-
-class ZoneDataAnswer(Answered):
-    """The zone data at work."""
-
-    release: str = Field(description="What answers, works with this release.", examples=["2026f"])
-    in_force: ZoneReleaseAnswer | None = Field(description="What schedules are timed by; null until it has settled.")
-    coming: ComingReleaseAnswer | None = Field(description="What they will be timed by soon.")
-    retimings: list[RetimingAnswer] = Field(description="Open jobs, then finished ones, newest first.")
 
 
 class HealthAnswer(Answered):

@@ -36,7 +36,7 @@ class AuditAnswer(Answered):
     cursor: str | None = Field(description="For the next page; null: this is the last.")
 
 
-class VerdictAnswer(Answered):
+class AuditVerdictAnswer(Answered):
     """Whether the audit log is as it was written."""
 
     ok: bool = Field(description="Nothing is altered, missing, reordered or added, as far as this call has looked.")

@@ -14,7 +14,7 @@ from cronfleet.services.audit_log import AuditLog
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..audit_answers import AuditAnswer, VerdictAnswer
+from ..audit_answers import AuditAnswer, AuditVerdictAnswer
 from ..reading import JSON
 from ..requests import caller_of
 from ..specs import moment_of
@@ -65,7 +65,7 @@ def _subject(schedule: str | None, subject: str | None) -> str:
 
 
 @router.get("/v1/audit/verify", summary="Check that nobody has touched the audit log")
-def verify(cursor: p.Cursor = None) -> Response[VerdictAnswer]:
+def verify(cursor: p.Cursor = None) -> Response[AuditVerdictAnswer]:
     """Every entry against its hash, its chain and the seals over it. A call checks for up to twenty seconds; with a
     `cursor` in its answer the next one goes on from there.
     """

@@ -16,10 +16,10 @@ from cronfleet.services.heartbeats import Heartbeats, Report
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..answers import HeartbeatAnswer, NewHeartbeatAnswer, PingAnswer
 from ..reading import JSON
 from ..requests import caller_of, once_of
 from ..schemas import HeartbeatBody, PingBody
+from ..shadow_answers import HeartbeatAnswer, NewHeartbeatAnswer, PingAnswer
 
 router = APIGatewayHttpRouter()
 

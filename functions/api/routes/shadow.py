@@ -12,9 +12,9 @@ from cronfleet.services.shadow import Asked, Shadows
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..answers import ShadowComparisonAnswer
 from ..reading import JSON
 from ..requests import caller_of
+from ..shadow_answers import ShadowComparisonAnswer
 from ..specs import moment_of
 
 router = APIGatewayHttpRouter()

@@ -9,9 +9,9 @@ from cronfleet import bootstrap
 from cronfleet.services.zone_data import ZoneData
 from cronfleet.settings import from_environment
 
-from ..answers import ZoneDataAnswer
 from ..reading import JSON
 from ..requests import caller_of
+from ..zone_data_answers import ZoneDataAnswer
 
 router = APIGatewayHttpRouter()
 
