@@ -21,6 +21,8 @@ _WORKER: Final = "cronfleet.services.worker"
 _SWEEPER: Final = "cronfleet.services.sweeper"
 _PLAN: Final = "cronfleet.domain.dispatch_plan"
 _CHANGE: Final = "cronfleet.domain.change"
+_LEFT_BEHIND: Final = "cronfleet.domain.left_behind"
+_HELD_BACK: Final = "cronfleet.domain.held_back"
 _ATTEMPT: Final = "cronfleet.domain.attempt"
 _HOLDING: Final = "cronfleet.domain.holding"
 _CHANGING: Final = "cronfleet.services.changing"
@@ -258,7 +260,7 @@ FAULTS: Final = (
         (
             Edit(
                 _CHANGE,
-                "    rows, run_timers = _left_behind(timer, after, now)",
+                "    rows, run_timers = left_behind(timer, after, now)",
                 "    rows, run_timers = (), ()",
             ),
         ),
@@ -269,7 +271,7 @@ FAULTS: Final = (
         (
             Edit(
                 _CHANGE,
-                "    rows = tuple(_range(timer, one, now) for one in dropped)",
+                "    rows = tuple(held_row(timer, one, now) for one in dropped)",
                 "    rows = ()",
             ),
         ),
@@ -279,7 +281,7 @@ FAULTS: Final = (
         "a fire that is claimed ahead runs although its trigger was replaced before it was due",
         (
             Edit(_ATTEMPT, "        if ended_at is not None and run.own_due_at > ended_at:", "        if False:"),
-            Edit(_CHANGE, "        if fire.due_at > now:\n", "        if False:\n"),
+            Edit(_LEFT_BEHIND, "        if fire.due_at > now:\n", "        if False:\n"),
         ),
     ),
     Planted(
@@ -299,8 +301,8 @@ FAULTS: Final = (
         "a change of a schedule in shadow forgets what was not noted yet",
         (
             Edit(
-                _CHANGE,
-                "    return tuple(_range(timer, held, now) for held in _held_back(timer, now))",
+                _HELD_BACK,
+                "    return tuple(held_row(timer, held, now) for held in held_back(timer, now))",
                 "    return ()",
             ),
         ),
@@ -439,10 +441,10 @@ FAULTS: Final = (
         "a pause, a cancellation or a changed trigger in the middle of a catch-up leaves no row of what was still to come",
         (
             Edit(
-                _CHANGE,
-                "    held = [_Held(stretch.first_at, stretch.last_at, stretch.late) "
+                _HELD_BACK,
+                "    held = [HeldBack(stretch.first_at, stretch.last_at, stretch.late) "
                 "for stretch in stretches_of(timer.backlog)]",
-                "    held = list[_Held]()",
+                "    held = list[HeldBack]()",
             ),
         ),
     ),

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronfleet.domain.change import MAX_FIRES_PER_CHANGE, cancelled, created, edited, parked, paused, resumed
+from cronfleet.domain.change import cancelled, created, edited, parked, paused, resumed
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.errors import Conflict, Contended, Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.left_behind import MAX_FIRES_PER_CHANGE
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunStatus

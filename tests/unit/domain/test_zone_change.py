@@ -8,13 +8,14 @@ import pytest
 
 from cronfleet.domain import zones
 from cronfleet.domain.backlog import Backlog, Stretch
-from cronfleet.domain.change import CLAIMED_AHEAD, created, edited, paused, put_on_hold, resumed, shadowed
+from cronfleet.domain.change import created, edited, paused, put_on_hold, resumed, shadowed
 from cronfleet.domain.claim import Fire, ScheduleClaim
 from cronfleet.domain.clock_policy import Gap
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.left_behind import CLAIMED_AHEAD
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.run import RunStatus
 from cronfleet.domain.schedule import Hold, Pause, Policies, Shadow, Spec, Status, Timer

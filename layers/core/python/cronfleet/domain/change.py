@@ -2,29 +2,27 @@
 
 Pure: a timer and a wish in, the next timer and what belongs into the ledger out. Every change raises `rev`. One
 after which old fires must no longer count raises `epoch` as well, and accounts for each nominal that the old epoch
-named up to now: it still runs, or a row says why not. A fire that is claimed ahead of its time gets its row here as
-well: whoever is first, the change or the worker that starts it, decides whether it ran; the other finds the row.
+named up to now (`left_behind`, `held_back`): it still runs, or a row says why not.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from cronfleet.domain.attempt import paused_reason
-from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.calendar_change import check_fires
 from cronfleet.domain.catch_up import wanted
-from cronfleet.domain.claim import Fire, RunTimer, ScheduleClaim, first_attempt, soonest
-from cronfleet.domain.dispatch_plan import LOOK_AHEAD, claim_schedule, first_fire
-from cronfleet.domain.errors import Contended, Invalid
+from cronfleet.domain.claim import Fire, RunTimer, soonest
+from cronfleet.domain.dispatch_plan import first_fire
+from cronfleet.domain.errors import Invalid
 from cronfleet.domain.freeze import label_hashes
-from cronfleet.domain.holding import shadow_row, skipped_status, why_held
-from cronfleet.domain.instant import SECOND, Instant, ceil_second, floor_second, to_text
+from cronfleet.domain.held_back import HeldBack, held_back, held_back_rows, held_row
+from cronfleet.domain.instant import Instant, ceil_second, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
-from cronfleet.domain.lease import MAX_SKEW
+from cronfleet.domain.left_behind import CLAIMED_AHEAD, RETIMED, left_behind, overtaken_rows
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
+from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import (
     MAX_EPOCH_STARTS,
     Change,
@@ -43,20 +41,10 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import UNCOMPUTABLE, OneShotTrigger, latest_fires
 from cronfleet.domain.zone_stamp import stamp
 
-CLAIMED_AHEAD: Final = LOOK_AHEAD + 2 * MAX_SKEW
-"""How far ahead of this process's clock a dispatcher may have claimed: both clocks may be off, either way."""
-
-MAX_FIRES_PER_CHANGE: Final = 30
-"""Fires that a change of the trigger may find due and unclaimed: each takes two writes of a transaction of 100."""
-
-MAX_CAUGHT_UP_PER_CHANGE: Final = 10
-"""Fires whose turn has come to be caught up, and that a change of the trigger finds unclaimed, likewise."""
-
 _NOTHING_MISSED: Final = (
     "a schedule that was held has missed nothing: what it named was another system's to run. Leave it out, and use "
     "run now for what you want to run here"
 )
-_RETIMED: Final = "the trigger changed before this fire was due"
 
 
 def created(  # noqa: PLR0913 - each is named by its callers, and no two belong together
@@ -194,8 +182,8 @@ def edited(
         after = _stamped(replace(after, nominal_at=None if fire is None else fire.nominal_at, due_at=timer.due_at))
     elif after.status in (Status.ACTIVE, Status.HELD):
         after = waiting_for(after, fire)
-    rows, run_timers = _left_behind(timer, after, now)
-    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, _RETIMED))
+    rows, run_timers = left_behind(timer, after, now)
+    overtaken = overtaken_rows(timer, now, Reason(Code.SUPERSEDED, RETIMED))
     return written(after, change_id, now), definition, rows + overtaken, run_timers
 
 
@@ -246,183 +234,6 @@ def written(timer: Timer, change_id: str, now: Instant) -> Timer:
     return replace(timer, rev=timer.rev + 1, change_id=change_id, updated_at=now)
 
 
-# --- what a changed trigger leaves behind ----------------------------------------------------------------------
-
-
-def _left_behind(timer: Timer, after: Timer, now: Instant) -> tuple[tuple[Run, ...], tuple[RunTimer, ...]]:
-    if timer.status is not Status.ACTIVE:
-        return _held_back_rows(timer, now), ()
-    if timer.backlog is None and (timer.nominal_at is None or timer.nominal_at > now):
-        return (), ()
-    most = MAX_FIRES_PER_CHANGE
-    claim = claim_schedule(_out_of_line(timer, now), now, 0, MAX_CAUGHT_UP_PER_CHANGE, most)
-    rest = claim.following
-    if rest is not None and rest.due_at <= now and timer.reserved_at is None:
-        raise _too_many_due(timer)
-    queued = [*claim.fires, *claim.caught_up]
-    rows = [*_missed_rows(claim, timer, now), *_not_caught_up_rows(claim, timer, now)]
-    if rest is not None and rest.nominal_at <= now:
-        rows.append(_unplaced_row(timer, rest, now) if rest.due_at <= now else _superseded_row(timer, rest, now))
-    rows += [_queued_row(timer, after, fire) for fire in queued]
-    return tuple(rows), tuple(
-        first_attempt(_key(timer, fire.nominal_at), after, due_at=floor_second(now)) for fire in queued
-    )
-
-
-def _out_of_line(timer: Timer, now: Instant) -> Timer:
-    """`timer` as if the place that it waits for had come: what is due runs, and has its run's place instead."""
-    if timer.reserved_at is None or timer.reserved_at <= now:
-        return timer
-    return replace(timer, reserved_at=floor_second(now), due_at=min(timer.due_at or now, floor_second(now)))
-
-
-def _unplaced_row(timer: Timer, first: Fire, now: Instant) -> Run:
-    """A row for what waits behind as many as a change can take along: the tenant's rate has had no place for them."""
-    reason = Reason(Code.SUPERSEDED, "the trigger changed before the tenant's rate had places for these fires")
-    last_at = _newest(timer, first.nominal_at, now)
-    return range_row(_key(timer, first.nominal_at), last_at, timer.tier, RunStatus.SKIPPED, now, reason)
-
-
-def _too_many_due(timer: Timer) -> Contended:
-    return Contended(f"schedule {timer.schedule_id} has fires that are due right now; try again in a few seconds")
-
-
-def _overtaken(timer: Timer, now: Instant, reason: Reason) -> tuple[Run, ...]:
-    """A row for each fire that is claimed and not yet due: it will not run.
-
-    If a worker has started one all the same (by its clock it was due, or it was faster than this change is written),
-    the row is there already, the change is refused, and decided anew from that fire's time on. What a held schedule
-    named in shadow has its row, and was never sent.
-    """
-    if timer.hold is not None:
-        return ()
-    try:
-        return tuple(_overtaken_rows(timer, now, reason))
-    except UNCOMPUTABLE:
-        # That is why schedules are parked; nothing that such a trigger named is under way.
-        return ()
-
-
-def _overtaken_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]:
-    rows: list[Run] = []
-    fire = first_fire(timer, max(now - timer.jitter_seconds * SECOND, timer.epoch_since))
-    while fire is not None and fire.nominal_at <= now + CLAIMED_AHEAD and _is_claimed(timer, fire):
-        if fire.due_at > now:
-            rows.append(ended_row(timer, fire, now, reason))
-        if len(rows) > MAX_FIRES_PER_CHANGE:
-            raise _too_many_due(timer)
-        fire = first_fire(timer, fire.nominal_at)
-    return rows
-
-
-def _is_claimed(timer: Timer, fire: Fire) -> bool:
-    if timer.nominal_at is not None:
-        return fire.nominal_at < timer.nominal_at
-    return timer.status is Status.COMPLETED or timer.backlog is not None
-
-
-def _missed_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:
-    for skipped in claim.skipped:
-        key, status = claim.run_key(skipped.first_at), skipped_status(skipped)
-        yield range_row(key, skipped.last_at, timer.tier, status, now, skipped.reason)
-
-
-def _not_caught_up_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Iterator[Run]:
-    """A row for each stretch that was still to be caught up when its trigger was replaced: no turn, no run."""
-    for stretch in stretches_of(claim.backlog):
-        reason = Reason(Code.SUPERSEDED, "the trigger changed before these fires were caught up", stretch.late.detail)
-        key = claim.run_key(stretch.first_at)
-        yield range_row(key, stretch.last_at, timer.tier, RunStatus.SKIPPED, now, reason)
-
-
-def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
-    """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
-    return ended_row(timer, fire, now, Reason(Code.SUPERSEDED, _RETIMED, {"due_at": fire.due_at}))
-
-
-def ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:
-    """The row of a fire that does not run."""
-    return Run(
-        _key(timer, fire.nominal_at),
-        RunStatus.CANCELLED if reason.code is Code.CANCELLED else RunStatus.SKIPPED,
-        due_at=fire.due_at,
-        tier=timer.tier,
-        version=timer.version,
-        finished_at=now,
-        reason=reason,
-    )
-
-
-def _queued_row(timer: Timer, after: Timer, fire: Fire) -> Run:
-    return Run(
-        _key(timer, fire.nominal_at),
-        RunStatus.QUEUED,
-        due_at=fire.due_at,
-        tier=timer.tier,
-        version=after.version,
-        late=fire.late,
-    )
-
-
-def _key(timer: Timer, nominal_at: Instant) -> RunKey:
-    return RunKey(timer.tenant, timer.schedule_id, timer.epoch, nominal_at)
-
-
-# --- what a pause, a parking or a cancellation held back -------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Nominals from `first_at` to `last_at`, both included, that were named up to now and not claimed.
-
-    `late` says why, for those that were to be caught up already.
-    """
-
-    first_at: Instant
-    last_at: Instant
-    late: Late | None = None
-
-
-def _held_back(timer: Timer, now: Instant) -> list[_Held]:
-    """What waited to be caught up, and what has been named since, oldest first."""
-    held = [_Held(stretch.first_at, stretch.last_at, stretch.late) for stretch in stretches_of(timer.backlog)]
-    if timer.nominal_at is not None and timer.nominal_at <= now:
-        held.append(_Held(timer.nominal_at, _newest(timer, timer.nominal_at, now)))
-    return held
-
-
-def _newest(timer: Timer, first_at: Instant, now: Instant) -> Instant:
-    """The newest nominal from `first_at` up to `now`."""
-    try:
-        found = latest_fires(timer.trigger, first_at - 1, timer.capped(now), 1)
-    except UNCOMPUTABLE:
-        # That is why schedules are parked; it must not keep them from being cancelled.
-        return max(first_at, floor_second(now))
-    return found[0] if found else first_at
-
-
-def _held_back_rows(timer: Timer, now: Instant) -> tuple[Run, ...]:
-    return tuple(_range(timer, held, now) for held in _held_back(timer, now))
-
-
-def _range(timer: Timer, held: _Held, now: Instant) -> Run:
-    status, reason = _why_held(timer)
-    if status is RunStatus.SHADOW:
-        return shadow_row(_key(timer, held.first_at), held.last_at, timer.tier, now, reason)
-    return range_row(_key(timer, held.first_at), held.last_at, timer.tier, status, now, reason)
-
-
-def _why_held(timer: Timer) -> tuple[RunStatus, Reason]:
-    if timer.status is Status.PAUSED:
-        return RunStatus.PAUSED, paused_reason(timer)
-    if timer.status is Status.HELD and timer.parked is None:
-        return why_held(timer)
-    if timer.status is Status.ACTIVE:
-        return RunStatus.CANCELLED, Reason(Code.CANCELLED, "the schedule was cancelled before these fires were claimed")
-    text = timer.parked.text if timer.parked else f"the schedule was {timer.status}"
-    return RunStatus.REFUSED, Reason(Code.NOT_ON, text)
-
-
 def paused(timer: Timer, pause: Pause, *, now: Instant, change_id: str) -> Timer:
     """Out of the due index until `pause.until` (for ever without one); what is named meanwhile is held back.
 
@@ -450,10 +261,10 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
         raise Invalid("missed", _NOTHING_MISSED)
     after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None, hold=None)
     after = new_epoch(after, now)
-    held = _held_back(timer, now)
-    overtaken = _overtaken(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
+    held = held_back(timer, now)
+    overtaken = overtaken_rows(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
     stretches, dropped = _kept(timer, held, catch_up, now)
-    rows = tuple(_range(timer, one, now) for one in dropped)
+    rows = tuple(held_row(timer, one, now) for one in dropped)
     if stretches:
         backlog = Backlog(stretches, floor_second(now))
         after = replace(after, backlog=backlog, caught_up_from=backlog.next_at)
@@ -461,11 +272,11 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
 
 
 def _kept(
-    timer: Timer, held: Sequence[_Held], policy: Misfire | None, now: Instant
-) -> tuple[tuple[Stretch, ...], list[_Held]]:
+    timer: Timer, held: Sequence[HeldBack], policy: Misfire | None, now: Instant
+) -> tuple[tuple[Stretch, ...], list[HeldBack]]:
     """What `policy` wants of all that was held back, the newest first counted, and what it does not."""
     left = 0 if policy is None else policy.wanted
-    stretches, dropped = list[Stretch](), list[_Held]()
+    stretches, dropped = list[Stretch](), list[HeldBack]()
     for one in reversed(held):
         if policy is None or left <= 0:
             dropped.append(one)
@@ -487,7 +298,7 @@ def shadowed(
     now = onwards(timer, now)
     hold = timer.hold or Hold(by, timer.updated_at)
     after = replace(timer, status=moved(timer.status, Change.SHADOW), hold=replace(hold, shadow=shadow), parked=None)
-    return written(waiting_for(after, first_fire(after, now)), change_id, now), _held_back_rows(timer, now)
+    return written(waiting_for(after, first_fire(after, now)), change_id, now), held_back_rows(timer, now)
 
 
 def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tuple[Run, ...]]:
@@ -495,8 +306,10 @@ def cancelled(timer: Timer, *, now: Instant, change_id: str) -> tuple[Timer, tup
     now = onwards(timer, now)
     status = moved(timer.status, Change.CANCEL)
     after = replace(timer, status=status, pause=None, parked=None, hold=None, is_counted=False)
-    overtaken = _overtaken(timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due"))
-    return written(new_epoch(after, now), change_id, now), _held_back_rows(timer, now) + overtaken
+    overtaken = overtaken_rows(
+        timer, now, Reason(Code.CANCELLED, "the schedule was cancelled before this fire was due")
+    )
+    return written(new_epoch(after, now), change_id, now), held_back_rows(timer, now) + overtaken
 
 
 def parked(timer: Timer, reason: Reason, *, now: Instant, change_id: str) -> Timer:

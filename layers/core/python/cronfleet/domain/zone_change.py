@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 from cronfleet.domain import naming, zones
 from cronfleet.domain.backlog import Backlog, Stretch, stretches_of
-from cronfleet.domain.change import ended_row, new_epoch, onwards, waiting_for, written
+from cronfleet.domain.change import new_epoch, onwards, waiting_for, written
 from cronfleet.domain.claim import Fire, ScheduleClaim, soonest
 from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, floor_second, to_text
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.left_behind import ended_row
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
 from cronfleet.domain.schedule import Status, Timer

@@ -9,12 +9,12 @@ from typing import Final
 from cronfleet.domain import naming
 from cronfleet.domain.audit import AuditEntry, Wanted, schedule_subject
 from cronfleet.domain.books import Books
-from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.instant import EARLIEST, LATEST, Instant
+from cronfleet.domain.left_behind import CLAIMED_AHEAD
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus

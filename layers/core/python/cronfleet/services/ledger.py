@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cronfleet.domain import naming
-from cronfleet.domain.change import CLAIMED_AHEAD
 from cronfleet.domain.errors import Invalid, NotFound
 from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.form import Form, explanation_form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant, ceil_second, from_compact, to_compact
+from cronfleet.domain.left_behind import CLAIMED_AHEAD
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import FREEZING, Code

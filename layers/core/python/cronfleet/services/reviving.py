@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cronfleet.domain.change import MAX_FIRES_PER_CHANGE
 from cronfleet.domain.held_claims import revived
+from cronfleet.domain.left_behind import MAX_FIRES_PER_CHANGE
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, RunStore, Write
