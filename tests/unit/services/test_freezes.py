@@ -135,6 +135,58 @@ def test_a_schedule_of_every_second_is_on_again_within_three_ticks_of_a_thaw(tha
     assert nominals == list(range(nominals[0], nominals[-1] + 1, SECOND)), "each fire once, none missing"
 
 
+def every_second(world: FrozenWorld) -> list[Instant]:
+    """The seconds that the ledger names, each as often as it does."""
+    return sorted(
+        nominal for row in world.rows for nominal in range(row.key.nominal_at, row.last_nominal_at + 1, SECOND)
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "until", "beside"),
+    [
+        ({"after_pause": NEWEST}, None, None),
+        ({}, TWO + DAY, None),
+        ({}, None, TWO + DAY),
+        ({}, None, TWO + 2 * MINUTE + 30 * SECOND),
+    ],
+    ids=["what it wants waits", "it had an end far ahead", "another ends later", "another ends soon"],
+)
+def test_a_thaw_is_noticed_whatever_else_the_tenant_has_frozen(
+    changes: dict[str, Any], until: Instant | None, beside: Instant | None
+) -> None:
+    """What a freeze had put off by a minute once stayed so, where a later end stood in the directory's mark."""
+    world = FrozenWorld(1, **changes)
+    freeze_id = frozen_at(world, 2, until=until)
+    if beside is not None:
+        world.freeze(Labels({"system": "another"}), until=beside)
+    world.live(31)
+    world.thaw(freeze_id)
+    ended_at = world.clock.now()
+    world.live(60)
+    late = [row for row in world.rows if row.status is RunStatus.SUCCEEDED and row.key.nominal_at > ended_at]
+    assert late[0].key.nominal_at <= ended_at + SECOND
+    assert max(row.lag_ms or 0 for row in late) <= 15 * SECOND
+    nominals = every_second(world)
+    assert len(set(nominals)) == len(nominals)
+
+
+@pytest.mark.parametrize("changes", [{}, {"after_pause": NEWEST}])
+def test_what_came_due_between_a_thaw_and_an_edit_runs(changes: dict[str, Any]) -> None:
+    """The timer still said what the freeze had put it off to, and all but the first such fire were lost."""
+    world = FrozenWorld(1, **changes)
+    freeze_id = frozen_at(world, 2)
+    world.live(65)
+    world.thaw(freeze_id)
+    ended_at = world.clock.now()
+    world.clock.advance(4 * SECOND)
+    world.put(spec(600))
+    world.live(60)
+    nominals = every_second(world)
+    assert nominals == list(range(nominals[0], ended_at + 4 * SECOND + 1, SECOND)), "each fire once, none missing"
+    assert [at for at in world.ran if at > ended_at] == [ended_at + seconds * SECOND for seconds in range(1, 5)]
+
+
 def test_an_hour_of_every_second_is_one_entry_a_minute() -> None:
     world = FrozenWorld(1)
     frozen_at(world, 1)

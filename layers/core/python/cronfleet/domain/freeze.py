@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from cronfleet.domain.errors import Conflict
-from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant
 
 HELD: Final = SECOND
 """How long a process goes by what it has read of the freezes."""
@@ -28,6 +28,12 @@ KEPT_ENDED: Final = DAY
 
 MAX_KEPT_ENDED: Final = 20
 """Of those the latest to end."""
+
+MAX_ENDS: Final = 40
+"""Ends that are remembered of a bucket of tenants, the soonest and those that have just come."""
+
+JUST_ENDED: Final = 2 * MINUTE
+"""How long an end is remembered there: longer than what it has put off may wait."""
 
 BUCKETS: Final = 1_024
 """Tenants are marked as frozen by so many buckets: the directory stays small however many there are."""
@@ -133,10 +139,14 @@ class FreezeList:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Of the tenants in one bucket: how many have a freeze without an end, and when the last of the others ends."""
+    """Of the tenants in one bucket: how many have a freeze without an end, and when the last of the others ends.
+
+    `ends` has each end that is still to come, or has just come; one that was moved since may be among them.
+    """
 
     open: int = 0
     last_until: Instant = 0
+    ends: tuple[Instant, ...] = ()
 
     def matters(self, now: Instant) -> bool:
         """Whether a tenant in the bucket may have a freeze that is in force, or has lately ended."""
@@ -156,9 +166,11 @@ class FreezeDirectory:
     change_id: str = ""
 
     def ends(self) -> Iterator[Instant]:
-        """When freezes end, or have ended: of tiers each, of the tenants in a bucket the last."""
+        """When freezes end, or have lately ended."""
         yield from (freeze.until for freeze in self.tiers if freeze.until is not None)
-        yield from (mark.last_until for mark in self.marks.values())
+        for mark in self.marks.values():
+            yield mark.last_until
+            yield from mark.ends
 
     def may_hold(self, tenant: str, now: Instant) -> bool:
         """Whether `tenant` may have freezes: its list has to be read."""
@@ -214,7 +226,7 @@ def with_freeze(
     freezes = _put(kept.freezes, freeze, now)
     after = FreezeList(kept.tenant, freezes, kept.rev + 1, change_id)
     marks = {bucket: mark for bucket, mark in directory.marks.items() if mark.matters(now)}
-    mark = _moved(marks.get(bucket_of(kept.tenant), Mark()), kept.freezes, freezes)
+    mark = _moved(marks.get(bucket_of(kept.tenant), Mark()), kept.freezes, freezes, now)
     if mark.matters(now):
         marks[bucket_of(kept.tenant)] = mark
     return after, replace(directory, marks=marks, rev=directory.rev + 1, change_id=change_id)
@@ -237,11 +249,13 @@ def _put(freezes: Sequence[Freeze], freeze: Freeze, now: Instant) -> tuple[Freez
     return tuple(sorted((*kept, *in_force, freeze), key=lambda one: (one.at, one.freeze_id)))
 
 
-def _moved(mark: Mark, before: Sequence[Freeze], after: Sequence[Freeze]) -> Mark:
+def _moved(mark: Mark, before: Sequence[Freeze], after: Sequence[Freeze], now: Instant) -> Mark:
     """The bucket's mark after a tenant's freezes changed."""
     is_open = _is_open(after) - _is_open(before)
-    last_until = max((freeze.until for freeze in after if freeze.until is not None), default=0)
-    return Mark(mark.open + is_open, max(mark.last_until, last_until))
+    own = {freeze.until for freeze in after if freeze.until is not None}
+    # An end that was moved stays: another tenant may have the same, and one too many costs a longer look, no more.
+    ends = sorted(end for end in {*mark.ends, *own} if now < end + JUST_ENDED)
+    return Mark(mark.open + is_open, max([mark.last_until, *own]), tuple(ends[:MAX_ENDS]))
 
 
 def _is_open(freezes: Sequence[Freeze]) -> bool:

@@ -132,16 +132,21 @@ def _is_held(timer: Timer, own: Sequence[Freeze], now: Instant, made: Apart) -> 
         if _due_at(timer) <= now - SETTLED:
             made.claims.append(frozen_claim(timer, freeze, now, now - SETTLED))
         return True
-    over = [] if fire is None else [one for one in own if one.has_ended(now) and one.covers(fire.due_at)]
-    if freeze is None and over:
-        last = max(over, key=lambda one: one.until or 0)
-        if (last.until or 0) <= now - SETTLED:
-            made.claims.append(thawed_claim(timer, last, now))
+    over = _over(fire, own, now)
+    if freeze is None and over is not None:
+        if (over.until or 0) <= now - SETTLED:
+            made.claims.append(thawed_claim(timer, over, now))
         return True
     if freeze is None and fire is not None and _is_put_off(timer, fire, own, now):
         made.claims.append(_claim(timer, fire, timer.backlog, []))
         return True
     return False
+
+
+def _over(fire: Fire | None, own: Sequence[Freeze], now: Instant) -> Freeze | None:
+    """The freeze that has ended, and held `fire` back; of several the last to end."""
+    over = [one for one in own if fire is not None and one.has_ended(now) and one.covers(fire.due_at)]
+    return max(over, key=lambda one: one.until or 0, default=None)
 
 
 def _natural(timer: Timer) -> Fire | None:
@@ -199,21 +204,24 @@ def thawed_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
 def _is_put_off(timer: Timer, natural: Fire, own: Sequence[Freeze], now: Instant) -> bool:
     """Whether a claim made while a freeze lasted that has ended put the fire off."""
     due_at = _due_at(timer)
-    if timer.backlog is not None or due_at <= natural.due_at or timer.reserved_at is not None:
+    if due_at <= natural.due_at or timer.reserved_at is not None:
         return False
     ends = (freeze.until or 0 for freeze in own if freeze.has_ended(now))
     return any(end <= due_at < end + FROZEN_STRETCH for end in ends)
 
 
-def noted_frozen(timer: Timer, freeze: Freeze, now: Instant) -> tuple[Timer, tuple[Run, ...]]:
-    """An active `timer` as a claim at `now` leaves it while `freeze` lasts, and what that notes: for a change that
-    comes before the next claim, so that nothing which is frozen is left behind to run.
+def unfrozen(timer: Timer, own: Sequence[Freeze], now: Instant) -> tuple[Timer, tuple[Run, ...]]:
+    """An active `timer` as claims up to `now` leave it that go by its freezes `own`, and what they note: for a change
+    that comes before the next claim. Nothing frozen is left behind to run, and nothing that came due after a thaw is
+    taken for what is still to come.
     """
     if timer.status is not Status.ACTIVE or timer.due_at is None or timer.nominal_at is None or timer.nominal_at > now:
         return timer, ()
     try:
-        claim = frozen_claim(timer, freeze, now, now)
+        claim = _claim_by_now(timer, own, now)
     except UNCOMPUTABLE:
+        return timer, ()
+    if claim is None:
         return timer, ()
     following = claim.following
     after = replace(
@@ -226,6 +234,18 @@ def noted_frozen(timer: Timer, freeze: Freeze, now: Instant) -> tuple[Timer, tup
         zone_data=claim.zone_data or timer.zone_data,
     )
     return after, tuple(skipped_row(claim, skipped, now) for skipped in claim.skipped)
+
+
+def _claim_by_now(timer: Timer, own: Sequence[Freeze], now: Instant) -> ScheduleClaim | None:
+    freeze, fire = in_force(own, now), _natural(timer)
+    if freeze is not None:
+        return frozen_claim(timer, freeze, now, now)
+    over = _over(fire, own, now)
+    if over is not None:
+        return thawed_claim(timer, over, now)
+    if fire is not None and _is_put_off(timer, fire, own, now):
+        return _claim(timer, fire, timer.backlog, [])
+    return None
 
 
 def _claim(

@@ -123,8 +123,12 @@ def _not_caught_up_rows(claim: ScheduleClaim, timer: Timer, now: Instant) -> Ite
 
 
 def _superseded_row(timer: Timer, fire: Fire, now: Instant) -> Run:
-    """The row of a nominal that jitter had not made due yet when its trigger was replaced."""
-    return ended_row(timer, fire, now, Reason(Code.SUPERSEDED, RETIMED, {"due_at": fire.due_at}))
+    """The row of a nominal that jitter had not made due yet when its trigger was replaced; a freeze puts off more."""
+    reason = Reason(Code.SUPERSEDED, RETIMED, {"due_at": fire.due_at})
+    last_at = newest(timer, fire.nominal_at, now)
+    if last_at > fire.nominal_at:
+        return range_row(key_of(timer, fire.nominal_at), last_at, timer.tier, RunStatus.SKIPPED, now, reason)
+    return ended_row(timer, fire, now, reason)
 
 
 def ended_row(timer: Timer, fire: Fire, now: Instant, reason: Reason) -> Run:

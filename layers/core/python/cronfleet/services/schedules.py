@@ -19,7 +19,7 @@ from cronfleet.domain.change import (
 from cronfleet.domain.errors import Exists, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form, schedule_form, spec_form
 from cronfleet.domain.freeze import Freeze
-from cronfleet.domain.frozen import freeze_of, in_force, noted_frozen
+from cronfleet.domain.frozen import freeze_of, in_force, unfrozen
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import NamedFire, fires_of
@@ -326,8 +326,7 @@ class Schedules:
             return self._unchanged(caller, found, now)
         if payload_bytes(spec.payload) > payload_bytes(before.spec.payload):
             self._quotas.check_payload(self._quotas.tenant_of(caller), spec.payload)
-        freeze = self._freeze_of(caller, found.timer)
-        held, noted = (found.timer, ()) if freeze is None else noted_frozen(found.timer, freeze, now)
+        held, noted = unfrozen(found.timer, self._freezes_of(caller, found.timer), now)
         timer, definition, rows, run_timers = edited(
             held, before, spec, now=now, change_id=change_id, author=caller.actor, reason=reason
         )

@@ -30,7 +30,7 @@ def directory_item(directory: FreezeDirectory) -> Item:
         rev=directory.rev,
         change_id=directory.change_id,
         tiers=[_freeze_json(freeze) for freeze in directory.tiers],
-        marks=pack({str(bucket): [mark.open, mark.last_until] for bucket, mark in sorted(directory.marks.items())}),
+        marks=pack({str(bucket): _mark_json(mark) for bucket, mark in sorted(directory.marks.items())}),
     )
     return record.serialize()
 
@@ -40,10 +40,18 @@ def directory_of(item: Item) -> FreezeDirectory:
     record = read(FreezeDirectoryRecord, item)
     try:
         tiers = tuple(_freeze_of(one, TierScope(one["tier"])) for one in record.tiers)
-        marks = {int(bucket): Mark(*mark) for bucket, mark in unpack(record.marks).items()}
+        marks = {int(bucket): _mark_of(*mark) for bucket, mark in unpack(record.marks).items()}
     except _UNREADABLE as error:
         raise damaged(item, error) from error
     return FreezeDirectory(tiers, marks, record.rev, record.change_id)
+
+
+def _mark_json(mark: Mark) -> list[Any]:
+    return [mark.open, mark.last_until, *mark.ends]
+
+
+def _mark_of(is_open: int, last_until: int, *ends: int) -> Mark:
+    return Mark(is_open, last_until, ends)
 
 
 def freeze_list_item(freezes: FreezeList) -> Item:
