@@ -8,14 +8,18 @@ import pytest
 from cronfleet.domain.change import edited
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.dispatch_plan import MAX_OUTSTANDING
+from cronfleet.domain.freeze import Freeze, FreezeDirectory, TierScope, with_tier_freeze
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.late import Cause
+from cronfleet.domain.lease import slot_of
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.rate import MICROSECONDS, Rate, line_of_tenant
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import RunKey, RunStatus
+from cronfleet.domain.schedule import Status
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import fires
+from cronfleet.ports.freezes import PutFreezeDirectory
 from cronfleet.ports.job_store import InsertRunTimer, NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.ports.tenants import PutTenant
@@ -251,12 +255,17 @@ class SlowStore:
         self._world.clock.advance(self._milliseconds * len(claims))
         return self._world.store.claim(batch_id, claims)
 
+    def commit(self, writes: Any) -> None:
+        self._world.clock.advance(self._milliseconds)
+        self._world.store.commit(writes)
+
 
 def served(world: World, milliseconds: int) -> tuple[int, Instant]:
     dispatcher = world.dispatcher(shards=SHARDS)
-    dispatcher._store = SlowStore(world, milliseconds)  # type: ignore[assignment]  # a store that takes its time
+    slow: Any = SlowStore(world, milliseconds)
+    dispatcher._store = dispatcher._changes._store = slow
     began_at = world.clock.now()
-    report = dispatcher.tick(Tick(SHARD, began_at), began_at + MINUTE)
+    report = dispatcher.tick(Tick(SHARD, slot_of(began_at)), began_at + MINUTE)
     return report.fires, world.clock.now() - began_at
 
 
@@ -284,6 +293,43 @@ def test_behind_a_head_that_one_tenant_has_swamped_what_others_have_due_goes_wit
     ticks(world, 60)
     sent = Counter(message.key for message in world.sent)
     assert set(sent.values()) == {1}
+
+
+def test_pauses_that_end_all_at_once_come_after_everybodys_fires_and_do_not_overrun_the_slot() -> None:
+    world = World(TWO)
+    for number in range(1_000):
+        paused = timer(DAILY, TWO + DAY, schedule_id=f"noisy-{number:04}", status=Status.PAUSED, due_at=TWO - SECOND)
+        world.add(paused, definition(DAILY, paused.schedule_id))
+    crowd(world, 1, "quiet")
+    _, took = served(world, milliseconds=20)
+    quiet = next(message for message in world.sent if message.key.tenant == "quiet")
+    assert quiet.claimed_at <= TWO + SECOND, "their changes are nothing that a fire waits for"
+    assert took <= 6 * SECOND
+    for _ in range(8):
+        world.clock.set(slot_of(world.clock.now()) + 5 * SECOND)
+        served(world, milliseconds=20)
+    assert world.notes.counts["resumes"] == 1_000
+
+
+def test_what_a_frozen_tier_has_due_is_noted_after_everybodys_fires_however_many_tenants_it_has() -> None:
+    """No tenant swamps the head, and there is more of it than is read at once."""
+    world = World(TWO)
+    tier = with_tier_freeze(
+        FreezeDirectory(), Freeze("f", TierScope("standard"), "ada", TWO - HOUR), now=TWO, change_id="c"
+    )
+    world.store.commit([PutFreezeDirectory(tier)])
+    for number in range(2_400):
+        tenant = f"frozen-{number % 800:03}"
+        frozen = timer(every(20), TWO - 20 * SECOND, tenant=tenant, schedule_id=f"often-{number}")
+        world.add(frozen, definition(frozen.trigger, frozen.schedule_id))
+    world.add(timer(DAILY, TWO, tenant="quiet", tier="priority"), definition(DAILY))
+    _, took = served(world, milliseconds=10)
+    assert [message.key.tenant for message in world.sent] == ["quiet"]
+    assert took <= 6 * SECOND
+    for _ in range(6):
+        world.clock.set(slot_of(world.clock.now()) + 5 * SECOND)
+        served(world, milliseconds=10)
+    assert sum(row.status is RunStatus.FROZEN for row in world.store.state.runs.values()) == 2_400
 
 
 def test_a_run_that_is_written_down_and_waits_for_a_place_says_so() -> None:

@@ -78,6 +78,13 @@ class Unreadable:
 DueItem: TypeAlias = Timer | RunTimer | Unreadable
 
 
+def tenant_of(item: DueItem) -> str:
+    """Whose it is."""
+    if isinstance(item, RunTimer):
+        return item.key.tenant
+    return item.partition.partition("#")[0] if isinstance(item, Unreadable) else item.tenant
+
+
 @dataclass(frozen=True, slots=True)
 class Fire:
     """One moment a trigger names: the calendar's time, and ours after jitter or catch-up."""

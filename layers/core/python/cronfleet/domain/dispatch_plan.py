@@ -62,7 +62,7 @@ class Deferral:
 class Resume:
     """A pause whose end has come."""
 
-    timer: Timer
+    item: Timer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ only then claimed; so whoever takes the shard after a crash finds the one open b
 the same batch id, and knows for each whether it was won.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,10 +21,13 @@ from cronfleet.domain.claim import (
     ClaimOutcome,
     DueItem,
     ScheduleClaim,
+    tenant_of,
 )
 from cronfleet.domain.dispatch_plan import (
     LOOK_AHEAD,
+    Park,
     Plan,
+    Resume,
     Tally,
     drafted,
     in_rounds,
@@ -69,6 +73,13 @@ SHORTEST_WORK: Final = 3 * SECOND
 
 DEFERRALS_AT_ONCE: Final = 100
 """Places that are drawn together for what has to wait; so much of it at least is moved in each tick."""
+
+
+PUT_RIGHT_AT_LEAST: Final = 25
+"""So many pauses end, or schedules are parked, in each tick, however little time there is."""
+
+ENOUGH_NOTED: Final = 2_000
+"""What can be noted in the second half of a slot, and more."""
 
 
 class Served(StrEnum):
@@ -127,6 +138,20 @@ class _Serving:
     slots: SlotAllotments
     tenants: dict[str, Tenant] = field(default_factory=dict)
     waiting: list[Part] = field(default_factory=list)
+    noted: list[Claim] = field(default_factory=list)
+    amiss: list[Park | Resume | Timer] = field(default_factory=list)
+    """To be put right by the scheduler itself: what it parks, resumes, or looks at again by newer zone data."""
+
+    @property
+    def is_half_over_at(self) -> Instant:
+        """Between its beginning and its end."""
+        return (self.now + self.works_until) // 2
+
+    def set_aside(self, made: Plan) -> None:
+        """Keep what of `made` nobody's fire waits for until all that was read is claimed."""
+        self.waiting += made.waiting
+        self.noted += made.noted
+        self.amiss += (*made.parks, *made.resumes, *made.outdated)
 
 
 class LeaseLost(Exception):
@@ -198,8 +223,8 @@ class Dispatcher:
     def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
         """Finish the predecessor's batch, then go through what is due at `now`, the tick's one clock reading.
 
-        Read ahead, decide about all that was read, claim it batch by batch; what has to wait is written down last, when
-        nobody's fire waits for it any more.
+        Read ahead, decide about all that was read, claim it batch by batch. Then, when nobody's fire waits for it any
+        more, comes what is to be put right, what is only noted, and at last what has to wait.
         """
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
@@ -207,12 +232,14 @@ class Dispatcher:
         serving = self._serving(lease, now, deadline_at)
         while not serving.look_ahead.is_over:
             made = self._decide(serving, serving.look_ahead.read())
-            self._put_right(made, now, report)
             for claims in self._in_batches(serving, made):
                 closed = self._dispatch(lease, closed, claims, serving.slots, report)
-            serving.waiting += made.waiting
-            if self._clock.now() >= serving.works_until:
+            serving.set_aside(made)
+            if self._is_to_stop(serving):
                 break
+        self._put_right(serving, report)
+        for claims in self._noted(serving):
+            closed = self._dispatch(lease, closed, claims, serving.slots, report)
         self._defer_all(serving, report)
         serving.slots.close()
         is_open = lease.open_batch is not None or report.batches > 0
@@ -250,12 +277,18 @@ class Dispatcher:
                     return
                 yield claims[start : start + MAX_BATCH_ENTRIES]
                 is_first = False
-        # Nobody waits for what is only noted: it comes last.
-        for start in range(0, len(made.noted), MAX_BATCH_ENTRIES):
-            if not is_first and self._clock.now() >= serving.works_until:
+
+    def _noted(self, serving: "_Serving") -> Iterator[Sequence[Claim]]:
+        """What is only noted, batch by batch, as long as there is time; one batch at least."""
+        for start in range(0, len(serving.noted), MAX_BATCH_ENTRIES):
+            if start and self._clock.now() >= serving.works_until:
                 return
-            yield made.noted[start : start + MAX_BATCH_ENTRIES]
-            is_first = False
+            yield serving.noted[start : start + MAX_BATCH_ENTRIES]
+
+    def _is_to_stop(self, serving: "_Serving") -> bool:
+        """Whether no more is read: the slot is over, or half of it, and there is enough to note in the other."""
+        now = self._clock.now()
+        return now >= serving.works_until or (len(serving.noted) >= ENOUGH_NOTED and now >= serving.is_half_over_at)
 
     def _in_slices(self, serving: "_Serving", drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
         """The drafts in the rounds of their tenants: first a few, then as many more as there is time for at that pace.
@@ -415,11 +448,20 @@ class Dispatcher:
                 for deferral in deferrals:
                     report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))
 
-    def _put_right(self, made: Plan, now: Instant, report: TickReport) -> None:
-        """What the scheduler changes by itself, before anything is claimed."""
-        report.parks += sum(self._changes.park(park.item, park.reason, now) for park in made.parks)
-        report.resumes += sum(self._changes.resume(resume.timer, now) for resume in made.resumes)
-        report.retimes += sum(self._changes.retime(timer, now) for timer in made.outdated)
+    def _put_right(self, serving: "_Serving", report: TickReport) -> None:
+        """What the scheduler changes by itself, tenant by tenant in turn, as long as there is time; a few at least."""
+        owned: defaultdict[str, list[Park | Resume | Timer]] = defaultdict(list)
+        for one in serving.amiss:
+            owned[tenant_of(one if isinstance(one, Timer) else one.item)].append(one)
+        for number, one in enumerate(rounds(owned, cost=lambda _: 1, quantum=lambda _: 1)):
+            if number >= PUT_RIGHT_AT_LEAST and self._clock.now() >= serving.works_until:
+                return
+            if isinstance(one, Park):
+                report.parks += self._changes.park(one.item, one.reason, serving.now)
+            elif isinstance(one, Resume):
+                report.resumes += self._changes.resume(one.item, serving.now)
+            else:
+                report.retimes += self._changes.retime(one, serving.now)
 
     def _park_claim(self, claim: Claim, report: TickReport) -> None:
         if not isinstance(claim, ScheduleClaim):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.claim import DueItem, RunTimer, Unreadable
+from cronfleet.domain.claim import DueItem, RunTimer, Unreadable, tenant_of
 from cronfleet.domain.instant import Instant
 from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.peeking import DueKey
@@ -66,7 +66,7 @@ class LookAhead:
 
     def _look_past(self, found: dict[object, DueItem]) -> None:
         """Add to `found` what is due behind it of tenants that do not swamp the shard."""
-        items = Counter(_tenant(item) for item in found.values())
+        items = Counter(tenant_of(item) for item in found.values())
         swamping = {tenant for tenant, count in items.items() if count >= SWAMPING}
         if not swamping:
             return
@@ -85,12 +85,6 @@ class LookAhead:
             if cursor is None or len(others) >= MAX_FETCHED:
                 break
         return others[:MAX_FETCHED]
-
-
-def _tenant(item: DueItem) -> str:
-    if isinstance(item, RunTimer):
-        return item.key.tenant
-    return item.partition.partition("#")[0] if isinstance(item, Unreadable) else item.tenant
 
 
 def _key(item: DueItem) -> object:
