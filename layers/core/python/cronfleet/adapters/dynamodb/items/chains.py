@@ -1,9 +1,10 @@
 """Ends of chains and seals, as items of the table `chains`."""
 
 from cronfleet.adapters.dynamodb import keys
+from cronfleet.adapters.dynamodb.audit_records import ChainHeadRecord, SealRecord
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.records import ChainHeadRecord, SealRecord, damaged, read
+from cronfleet.adapters.dynamodb.records import damaged, read
 from cronfleet.domain.audit_chain import Head, Line, Seal, slice_of
 
 

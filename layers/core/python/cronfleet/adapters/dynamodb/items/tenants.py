@@ -1,6 +1,6 @@
 """Tenants and idempotency records, as items of the table `tenants`."""
 
-from cronfleet.adapters.dynamodb import keys, records
+from cronfleet.adapters.dynamodb import keys, records, tenant_records
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.domain.instant import EARLIEST, SECOND
 from cronfleet.domain.tenant import Tenant, TenantStatus
@@ -9,7 +9,7 @@ from cronfleet.ports.job_store import IdempotencyRecord
 
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as an item."""
-    record = records.TenantRecord(
+    record = tenant_records.TenantRecord(
         keys.tenant(tenant.tenant_id),
         keys.TENANT,
         tier=tenant.tier,
@@ -29,7 +29,7 @@ def tenant_item(tenant: Tenant) -> Item:
 
 def tenant_of(item: Item) -> Tenant:
     """The tenant in `item`; raises `Damaged`."""
-    record = records.read(records.TenantRecord, item)
+    record = records.read(tenant_records.TenantRecord, item)
     try:
         return Tenant(
             tenant_id=record.pk.removeprefix(keys.tenant("")),
@@ -49,7 +49,7 @@ def tenant_of(item: Item) -> Tenant:
 
 def idempotency_item(record: IdempotencyRecord) -> Item:
     """A remembered answer as an item."""
-    stored = records.IdempotencyRecord(
+    stored = tenant_records.IdempotencyRecord(
         keys.idempotency(record.tenant),
         record.key,
         request_digest=record.request_digest,
@@ -62,6 +62,6 @@ def idempotency_item(record: IdempotencyRecord) -> Item:
 
 def idempotency_of(item: Item) -> IdempotencyRecord:
     """The remembered answer in `item`; raises `Damaged`."""
-    record = records.read(records.IdempotencyRecord, item)
+    record = records.read(tenant_records.IdempotencyRecord, item)
     tenant = record.pk.removeprefix(keys.idempotency(""))
     return IdempotencyRecord(tenant, record.sk, record.request_digest, record.answer, record.expires_at_ms)
