@@ -486,23 +486,31 @@ def test_whatever_line_of_an_export_is_altered_missing_or_moved_is_found(
     missing = lines[:place] + lines[place + 1 :]
     assert (check(read(map(json.dumps, missing))) is None) == (is_last_unsealed or place == 11), "no line tells of it"
     for name in lines[place]:
-        if name in ("kind", "at"):
-            continue
         value = lines[place][name]
         other = value + 1 if isinstance(value, int) else [] if isinstance(value, list) else f"{value}x"
-        altered = [*lines[:place], {**lines[place], name: other}, *lines[place + 1 :]]
-        try:
-            is_well, _ = told(read(map(json.dumps, altered)), [])
-        except ValueError:
-            continue  # It is no line of an export any more.
-        assert not is_well, name
+        for written in (other, None, True, 1.0, "", 7, [], {}):
+            if json.dumps(written) != json.dumps(value):
+                assert is_found([*lines[:place], {**lines[place], name: written}, *lines[place + 1 :]]), (name, written)
+        without = {one: said for one, said in lines[place].items() if one != name}
+        assert is_found([*lines[:place], without, *lines[place + 1 :]]), name
+    assert is_found([*lines[:place], {**lines[place], "note": "seen"}, *lines[place + 1 :]])
+
+
+def is_found(lines: list[dict[str, Any]]) -> bool:
+    """Whether it is found that something is wrong, or that what stands there is no export any more."""
+    try:
+        return check(read(map(json.dumps, lines))) is not None
+    except ValueError:
+        return True
 
 
 def test_an_export_without_its_last_page_says_so(office: Office, three_chains: list[str]) -> None:
     lines = office.exported(limit=4)
-    is_well, verdict = told(read(lines[:-1]), [])
-    assert is_well
-    assert "the last page of the export is not there" in verdict
+    assert told(read(lines), [])[0]
+    for kept in range(len(lines)):
+        is_well, verdict = told(read(lines[:kept]), [])
+        assert not is_well, kept
+        assert "the last page of the export is not there" in verdict
 
 
 def test_what_an_old_entry_says_is_exported_without_hashes(office: Office) -> None:

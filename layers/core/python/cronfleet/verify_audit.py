@@ -1,7 +1,7 @@
 """`python -m cronfleet.verify_audit FILE…`: check exported audit logs, with nothing but their lines.
 
 Each file holds one tenant's whole export (`GET /v1/audit/export`, page after page); `-` is standard input.
-Prints what is wrong first and ends with 1, or says how far all is well and ends with 0.
+Prints what is wrong first, or that the export is cut off, and ends with 1, or says that all is well and ends with 0.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any
 from cronfleet.domain.audit import AuditEntry, Broken
 from cronfleet.domain.audit_chain import Head, Seal
 from cronfleet.domain.audit_check import Bad, Checked, first_ids
-from cronfleet.domain.audit_export import entry_of, seal_of
+from cronfleet.domain.audit_export import entry_of, page_of, seal_of
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Exported:
             case "seal":
                 self.seals.append(seal_of(line))
             case "page":
-                self.is_whole = line["cursor"] is None
+                self.is_whole = page_of(line) is None
             case kind:
                 raise ValueError(f"nothing is known of kind {kind!r}")
 
@@ -108,9 +108,11 @@ def told(exported: Exported, known: Sequence[str]) -> tuple[bool, str]:
     if foreign:
         return False, f"BAD seal:{foreign[0].partition(':')[0]}: the one noted elsewhere is not in the export"
     last = f", the last {exported.seals[-1].number}:{exported.seals[-1].digest}" if exported.seals else ""
-    whole = "" if exported.is_whole else "; the last page of the export is not there"
     counts = f"{len(exported.entries)} entries, {len(exported.seals)} seals{last}"
-    return True, f"ok: {counts}; {_unsealed(exported)} entries are not sealed yet{whole}"
+    said = f"ok: {counts}; {_unsealed(exported)} entries are not sealed yet"
+    if not exported.is_whole:
+        return False, f"CUT OFF, and so far {said}; the last page of the export is not there"
+    return True, said
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,7 +4,7 @@ What changed stands in `before` and `after` as the very text that the digest tak
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from cronfleet.domain.audit import AuditEntry, Broken, Link
@@ -16,6 +16,11 @@ SEAL: Final = "seal"
 BROKEN: Final = "broken"
 PAGE: Final = "page"
 """What a line is: an entry, a seal, an entry that cannot be read, or the end of a page, with the cursor to go on."""
+
+_TEXTS: Final = (
+    *("tenant", "subject", "id", "at", "actor", "credential", "home_tenant"),
+    *("action", "request_id", "before", "after", "reason"),
+)
 
 
 def entry_line(entry: AuditEntry | Broken) -> dict[str, Any]:
@@ -70,11 +75,17 @@ def seal_line(seal: Seal) -> dict[str, Any]:
 
 
 def entry_of(line: Mapping[str, Any]) -> AuditEntry | Broken:
-    """The reverse of `entry_line`; raises `KeyError`, `TypeError` or `ValueError` for what is none."""
+    """The reverse of `entry_line`; raises `KeyError`, `TypeError` or `ValueError` for what is none.
+
+    One that says anything else than its `entry_line`, in whichever field, is `Broken`.
+    """
     if line["kind"] == BROKEN:
+        _check(line, ("id", "why"), ())
         return Broken(line["id"], line["why"])
+    _check(line, _TEXTS, ("at_ms",))
     link = None
     if line["seq"] is not None:
+        _check(line, ("previous", "previous_id", "hash"), ("seq",))
         link = Link(line["seq"], line["previous"], line["previous_id"], line["hash"])
     entry = AuditEntry(
         line["tenant"],
@@ -91,9 +102,21 @@ def entry_of(line: Mapping[str, Any]) -> AuditEntry | Broken:
         line["home_tenant"],
         link,
     )
-    if (form_text(entry.before), form_text(entry.after)) != (line["before"], line["after"]):
-        return Broken(entry.entry_id, "what changed is not written as it was")
+    if not _says(line, entry_line(entry)):
+        return Broken(entry.entry_id, "it is not written as it was")
     return entry
+
+
+def _check(line: Mapping[str, Any], texts: Sequence[str], numbers: Sequence[str]) -> None:
+    for names, kind in ((texts, str), (numbers, int)):
+        for name in names:
+            if type(line[name]) is not kind:
+                raise TypeError(f"{name} is no {'text' if kind is str else 'whole number'}")
+
+
+def _says(line: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
+    """Whether a line says just that; as text, since in Python `1`, `1.0` and `True` are equal."""
+    return json.dumps(line, sort_keys=True) == json.dumps(written, sort_keys=True)
 
 
 def _form(text: str) -> Any:
@@ -102,5 +125,21 @@ def _form(text: str) -> Any:
 
 def seal_of(line: Mapping[str, Any]) -> Seal:
     """The reverse of `seal_line`; raises `KeyError`, `TypeError` or `ValueError` for what is none."""
+    _check(line, ("tenant", "previous", "at", "hash"), ("number", "at_ms"))
+    for one in line["lines"]:
+        _check(one, ("subject", "id", "hash"), ("seq",))
     lines = tuple(Line(one["subject"], one["seq"], one["id"], one["hash"]) for one in line["lines"])
-    return Seal(line["tenant"], line["number"], line["at_ms"], lines, line["previous"], line["hash"])
+    seal = Seal(line["tenant"], line["number"], line["at_ms"], lines, line["previous"], line["hash"])
+    if not _says(line, seal_line(seal)):
+        raise ValueError(f"seal {seal.number} is not written as it was")
+    return seal
+
+
+def page_of(line: Mapping[str, Any]) -> str | None:
+    """The cursor of the next page; raises `KeyError`, `TypeError` or `ValueError` for what ends no page."""
+    cursor = line["cursor"]
+    if cursor is not None:
+        _check(line, ("cursor",), ())
+    if not _says(line, {"kind": PAGE, "cursor": cursor}):
+        raise ValueError("the end of the page is not written as it was")
+    return str(cursor) if cursor is not None else None
