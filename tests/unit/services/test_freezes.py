@@ -235,6 +235,19 @@ def test_the_freeze_of_a_tier_goes_by_the_tenants_record_and_not_by_old_timers(t
     assert len(world.ran) == ran
 
 
+def test_a_frozen_tier_holds_what_was_dispatched_before_its_tenant_came_to_it() -> None:
+    """Dispatchers go by a record that may be half a minute old, and a message may lie in its queue for longer."""
+    world = FrozenWorld(600)
+    world.tick()
+    assert [message.tier for message in world.sent] == ["standard"]
+    moved = Tenant("acme", tier="priority", rev=1, change_id="moved")
+    world.store.commit([PutTenant(moved, world.store.get_tenant("acme"))])
+    freeze_id = world.freeze(WholeTier("priority"), PLATFORM)
+    world.live(60)
+    assert (world.called, world.nominals(RunStatus.FROZEN)) == ([], [TWO])
+    world.thaw(freeze_id, PLATFORM)
+
+
 def test_another_tenants_freeze_holds_nothing_here() -> None:
     world = FrozenWorld()
     frozen_at(world, 1, caller=OTHER)

@@ -172,6 +172,10 @@ class FreezeDirectory:
             yield mark.last_until
             yield from mark.ends
 
+    def holds_a_tier(self, now: Instant) -> bool:
+        """Whether any tier is frozen."""
+        return any(not freeze.has_ended(now) for freeze in self.tiers)
+
     def may_hold(self, tenant: str, now: Instant) -> bool:
         """Whether `tenant` may have freezes: its list has to be read."""
         mark = self.marks.get(bucket_of(tenant))

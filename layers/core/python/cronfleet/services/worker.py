@@ -195,7 +195,7 @@ class Worker:
         stored = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
         if stored is None and self._is_of_the_gone(run, message):
             return None
-        freezes = () if stored is None else self._freezes.of(stored, run.tier)
+        freezes = () if stored is None else self._freezes.of(stored, self._tier_of(run))
         admission = decide_admission(run, stored, self._now(run.key), freezes)
         if isinstance(admission, End):
             self._end(run, stored, admission, held)
@@ -209,6 +209,13 @@ class Worker:
             self._end(run, timer, definition, held)
             return None
         return self._enter(_Ready(run, timer, definition), message, is_takeover=start.is_takeover)
+
+    def _tier_of(self, run: Run) -> str:
+        """The tier of the run's tenant: while a tier is frozen as its record says, since the message may be older."""
+        if not self._freezes.directory().holds_a_tier(self._clock.now()):
+            return run.tier
+        tenant = ask(lambda: self._store.get_tenant(run.key.tenant))
+        return run.tier if tenant is None or not tenant.rev else tenant.tier
 
     def _is_of_the_gone(self, run: Run, message: RunMessage) -> bool:
         """Whether the run's tenant is deleted: then its row, which may be the last of it, goes as well."""
