@@ -247,3 +247,17 @@ class Once:
         self.moments.append(name if when == "before" else f"{name} done")
         if len(self.moments) - 1 == self._step:
             self._action()
+
+
+def moments(scene: Callable[[], Workshop]) -> list[str]:
+    """The moments of an undisturbed delivery: before and after each call through a port."""
+    hook = Once(None, lambda: None)
+    scene().deliver(hook=hook)
+    return hook.moments
+
+
+def calls_of(world: Workshop, wanted: RunMessage | None = None) -> list[str]:
+    """The names of the port calls that one delivery makes."""
+    hook = Once(None, lambda: None)
+    world.deliver(wanted, hook)
+    return [moment for moment in hook.moments if not moment.endswith(" done")]

@@ -18,14 +18,7 @@ from cronfleet.ports.target import Call
 from cronfleet.services.worker import PASS_ON_SECONDS, NotSent
 from tests.support.actors import no_actor_left
 from tests.support.builders import every, message
-from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Once, Workshop, fails_first, succeeds
-
-
-def calls_of(world: Workshop, wanted: object = None) -> list[str]:
-    """The names of the port calls that one delivery makes."""
-    hook = Once(None, lambda: None)
-    world.deliver(wanted, hook)
-    return [moment for moment in hook.moments if not moment.endswith(" done")]
+from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Workshop, calls_of, fails_first, succeeds
 
 
 def only_run_timer(world: Workshop) -> RunTimer:

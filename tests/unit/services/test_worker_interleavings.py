@@ -18,7 +18,7 @@ from cronfleet.ports.job_store import InsertRun, NoAnswer
 from tests.support.actors import no_actor_left, overtake
 from tests.support.builders import every, message
 from tests.support.faults import Crash, FaultAt
-from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Once, Workshop, fails_first
+from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Once, Workshop, fails_first, moments
 
 PATIENT = Retry(max_attempts=8, backoff=BACKOFF)
 
@@ -60,13 +60,6 @@ def manual() -> Workshop:
 SCENES: dict[str, Callable[[], Workshop]] = {
     scene.__name__: scene for scene in (ordinary, failing_first, gated, gated_behind_a_finished_run, edited, manual)
 }
-
-
-def moments(scene: Callable[[], Workshop]) -> list[str]:
-    """The moments of an undisturbed delivery: before and after each call through a port."""
-    hook = Once(None, lambda: None)
-    scene().deliver(hook=hook)
-    return hook.moments
 
 
 class FaultsAt:

@@ -22,8 +22,19 @@ from cronfleet.ports.target import Call
 from tests.support.actors import no_actor_left, overtake
 from tests.support.builders import TENANT, message
 from tests.support.faults import Crash, FaultAt
-from tests.support.workshop import BACKOFF, PAST_LEASE, TIMEOUT_SECONDS, TWO, Effects, Once, Script, Workshop, succeeds
-from tests.support.workshop import fails_first as failing
+from tests.support.workshop import (
+    BACKOFF,
+    PAST_LEASE,
+    TIMEOUT_SECONDS,
+    TWO,
+    Effects,
+    Script,
+    Workshop,
+    calls_of,
+    fails_first,
+    moments,
+    succeeds,
+)
 
 LIMIT = 2
 PATIENT = Retry(max_attempts=8, backoff=BACKOFF)
@@ -95,7 +106,7 @@ def ordinary() -> LimitedWorkshop:
 
 
 def failing_first() -> LimitedWorkshop:
-    return LimitedWorkshop(failing(1))
+    return LimitedWorkshop(fails_first(1))
 
 
 def gated() -> LimitedWorkshop:
@@ -120,18 +131,6 @@ def manual() -> LimitedWorkshop:
 SCENES: dict[str, Callable[[], LimitedWorkshop]] = {
     scene.__name__: scene for scene in (ordinary, failing_first, gated, late, manual)
 }
-
-
-def moments(scene: Callable[[], LimitedWorkshop]) -> list[str]:
-    hook = Once(None, lambda: None)
-    scene().deliver(hook=hook)
-    return hook.moments
-
-
-def calls_of(world: LimitedWorkshop, wanted: RunMessage | None = None) -> list[str]:
-    hook = Once(None, lambda: None)
-    world.deliver(wanted, hook)
-    return [moment for moment in hook.moments if not moment.endswith(" done")]
 
 
 def finished_well(world: LimitedWorkshop) -> None:
