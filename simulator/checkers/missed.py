@@ -26,6 +26,9 @@ class Wish:
     per_minute: int
 
 
+CLOCKS: Final = 5 * SECOND
+"""By how much the times that two processes write may be out of order."""
+
 ALL: Final = {"skip": 0, "fire_once": 1}
 
 
@@ -106,7 +109,8 @@ def _wishes(world: World, key: Key, cause: str, noticed_at: int) -> list[Wish]:
             policies.append((entry.at, form["policies"]))
     policies.sort(key=lambda one: one[0])
     # Strictly: a changed trigger notices what its predecessor missed, and leaves it to that one's policy.
-    before = [at for at, _ in policies if at < noticed_at]
+    # By how much two clocks may differ, what stands as earlier may have been later.
+    before = [at for at, _ in policies if at < noticed_at - CLOCKS]
     since = before[-1] if before else 0
     counted = [one for one in policies if one[0] >= since]
     name = "after_pause" if cause in ("pause", "freeze") else "misfire"
@@ -118,7 +122,7 @@ def _wishes(world: World, key: Key, cause: str, noticed_at: int) -> list[Wish]:
     wishes += [
         Wish(one.asked_at, *one.missed)
         for one in asked
-        if one.missed and (one.answered_at is None or one.answered_at >= noticed_at - 5 * SECOND)
+        if one.missed and (one.answered_at is None or one.answered_at >= noticed_at - CLOCKS)
     ]
     return wishes
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.freeze import (
@@ -25,8 +26,9 @@ from cronfleet.domain.freeze import (
     with_freeze,
     with_tier_freeze,
 )
-from cronfleet.domain.frozen import LONGEST_LOOK, SETTLED, apart, freeze_of, look_again
+from cronfleet.domain.frozen import LONGEST_LOOK, SETTLED, apart, freeze_of, look_again, thawed_claim
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
+from cronfleet.domain.late import Cause, Late
 from tests.support.builders import cron, every, timer
 from tests.support.settable_clock import NOON
 
@@ -189,3 +191,18 @@ def test_a_fire_that_waits_for_its_place_in_the_tenants_line_keeps_it_after_a_th
     reserved = replace(timer(every(60, NOON), NOON), due_at=NOON + 50 * SECOND, reserved_at=NOON + 50 * SECOND)
     made = apart([reserved], known(ended), NOON + SECOND, NOON + 11 * SECOND)
     assert (made.rest, made.claims) == ([], [])
+
+
+@pytest.mark.parametrize(("turn_in", "comes_in"), [(25 * SECOND, 25 * SECOND), (15 * MINUTE, 30 * SECOND), (-5, -5)])
+def test_a_thaw_brings_a_turn_forward_and_never_makes_turns_follow_faster_than_their_pace(
+    turn_in: int, comes_in: int
+) -> None:
+    """A thaw may be noticed when turns go on already: one that had just been taken was followed at once by another."""
+    stretch = Stretch(
+        NOON - HOUR, NOON - 30 * MINUTE, Late(Cause.OUTAGE, NOON - HOUR, NOON - 30 * MINUTE, NOON), per_minute=2
+    )
+    waiting = timer(every(60, NOON), NOON - 5 * MINUTE, due_at=NOON, backlog=Backlog((stretch,), NOON + turn_in))
+    ended = Freeze("f", TenantScope("acme"), "ada", NOON - 6 * MINUTE, until=NOON - 4 * MINUTE)
+    claim = thawed_claim(waiting, ended, NOON)
+    assert claim.backlog is not None
+    assert claim.backlog.turn_at == NOON + comes_in

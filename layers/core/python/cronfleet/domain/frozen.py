@@ -197,7 +197,8 @@ def thawed_claim(timer: Timer, freeze: Freeze, now: Instant) -> ScheduleClaim:
     """
     following, backlog, skipped = _held_back(timer, freeze, now, (freeze.until or now) - 1)
     if backlog is not None:
-        backlog = replace(backlog, turn_at=min(backlog.turn_at, floor_second(now)))
+        # A turn may have been taken a moment ago; the next keeps its distance from that, and from nothing else.
+        backlog = replace(backlog, turn_at=min(backlog.turn_at, floor_second(now) + backlog.stretches[0].turn))
     return _claim(timer, following, backlog, skipped)
 
 
