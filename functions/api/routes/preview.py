@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
 from cronfleet.domain.calendar_change import check_fires, rule_of
+from cronfleet.domain.crowded import default_jitter
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.lint import lint_form, look_over
@@ -47,7 +48,9 @@ def preview(body: Annotated[PreviewBody, Body()]) -> Response[PreviewAnswer]:
     trigger = _bound(caller, trigger_of(body.trigger, after), after)
     found = nominals_of(trigger, after, until, body.limit)
     fires = [to_text(nominal_at) for nominal_at in found]
-    return Response(200, JSON, {"fires": fires, **lint_form(look_over(trigger, after))})
+    # As a schedule with this trigger would be spread that says nothing of it.
+    lint = look_over(trigger, after, jitter_seconds=default_jitter(trigger))
+    return Response(200, JSON, {"fires": fires, **lint_form(lint)})
 
 
 def _bound(caller: Caller, trigger: Trigger, after: Instant) -> Trigger:

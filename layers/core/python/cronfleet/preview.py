@@ -114,9 +114,11 @@ def _trigger(request: dict[str, object], after: Instant, timezone: str | None) -
 
 
 def _lint(trigger: Trigger, after: Instant) -> dict[str, object]:
-    from cronfleet.domain.lint import lint_form, look_over  # noqa: PLC0415 - lines without lint pay nothing for it
+    from cronfleet.domain.crowded import default_jitter  # noqa: PLC0415 - lines without lint pay nothing for it
+    from cronfleet.domain.lint import lint_form, look_over  # noqa: PLC0415 - as above
 
-    return lint_form(look_over(trigger, after))
+    # As a schedule with this trigger would be spread that says nothing of it.
+    return lint_form(look_over(trigger, after, jitter_seconds=default_jitter(trigger)))
 
 
 def _truth(value: object, key: str) -> bool:
