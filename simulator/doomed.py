@@ -54,7 +54,7 @@ def _delete(world: World, told: Doom) -> None:
     request = Request(f"delete-{world.loop.now}", PLATFORM, "", "delete_tenant", world.loop.now)
     world.history.requests.append(request)
     home = Caller(Tenant(PLATFORM), "root", request.request_id)
-    caller = Caller(Tenant(DOOMED), home.key_id, home.request_id, home_tenant=PLATFORM)
+    caller = Caller(Tenant(DOOMED), home.credential, home.request_id, home_tenant=PLATFORM)
 
     def body(process: Process) -> Any:
         life = TenantLife(store=world.wired(process), clock=process, ids=world.ids)

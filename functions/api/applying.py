@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from cronfleet.domain.beginning import SIMPLY_ACTIVE, Beginning
 from cronfleet.domain.calendar_change import rule_of
 from cronfleet.domain.calendar_form import Content, name_of, parse_content
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant
 from cronfleet.domain.schedule import Hold, Pause, Shadow, Spec
-from cronfleet.domain.standing import SIMPLY_ACTIVE, Standing
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.domain.tenant_document import FORMAT, moved_target
 from cronfleet.services.access import Caller
@@ -180,10 +180,10 @@ def _wanted(
     tenant = caller.tenant.tenant_id
     moved = _pinned(_moved(entry, sheet.tenant, tenant), sheet, numbers)
     body: ScheduleEntry = _validated(ScheduleEntry, moved)
-    standing = _standing(body, caller, options, now)
-    make = partial(_spec, body, tenant, options.allowed_networks, standing.may_be_over)
+    beginning = _beginning(body, caller, options, now)
+    make = partial(_spec, body, tenant, options.allowed_networks, beginning.may_be_over)
     rule = rule_of(make(None, now).trigger)
-    return Wanted(body.id, make, standing, brings_calendar=rule is not None and bool(numbers.get(rule.name)))
+    return Wanted(body.id, make, beginning, brings_calendar=rule is not None and bool(numbers.get(rule.name)))
 
 
 def _moved(entry: Any, from_tenant: str, to_tenant: str) -> Any:
@@ -213,16 +213,16 @@ def _pinned(entry: Any, sheet: _Sheet, numbers: Mapping[str, Mapping[int, int]])
     return {**entry, "trigger": {**trigger, "calendar": {**use, "version": here}}}
 
 
-def _standing(body: ScheduleEntry, caller: Caller, options: Options, now: Instant) -> Standing:
+def _beginning(body: ScheduleEntry, caller: Caller, options: Options, now: Instant) -> Beginning:
     if options.held or body.status in ("held", "parked"):
         shadow = body.hold is not None and body.hold.shadow and not options.held
-        return Standing(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
+        return Beginning(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
     if body.status == "paused":
         until = None if body.paused is None else moment_of(body.paused.until, "paused.until")
         pause = Pause(caller.actor, now, "" if body.paused is None else body.paused.reason, until)
         # A pause that has ended meanwhile has ended here as well.
-        return SIMPLY_ACTIVE if until is not None and until <= now else Standing(pause=pause)
-    return Standing(may_be_over=body.status == "completed")
+        return SIMPLY_ACTIVE if until is not None and until <= now else Beginning(pause=pause)
+    return Beginning(may_be_over=body.status == "completed")
 
 
 def _spec(
@@ -287,11 +287,11 @@ def _answer(
 
 def _status(wanted: Wanted, result: Result) -> str:
     """How it stands; of a new one, how it begins."""
-    standing = wanted.standing
-    if result.outcome is not Outcome.CREATED or standing is None:
+    beginning = wanted.beginning
+    if result.outcome is not Outcome.CREATED or beginning is None:
         return result.status.value
-    if standing.hold is not None:
+    if beginning.hold is not None:
         return "held"
-    if standing.pause is not None:
+    if beginning.pause is not None:
         return "paused"
-    return "completed" if standing.may_be_over else "active"
+    return "completed" if beginning.may_be_over else "active"

@@ -114,7 +114,7 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
     caller.require(needed)
     _check_home(at_home.tenant, reads=reads)
     if caller.acting_for:
-        _check_standing(caller.tenant, method, path, reads=reads)
+        _check_status(caller.tenant, method, path, reads=reads)
     event["requestContext"][ADMITTED] = caller
 
 
@@ -145,7 +145,7 @@ def _check_home(home: Tenant, *, reads: bool) -> None:
         raise TenantSuspended(home.tenant_id, home.status.value, home.reason)
 
 
-def _check_standing(tenant: Tenant, method: str, path: str, *, reads: bool) -> None:
+def _check_status(tenant: Tenant, method: str, path: str, *, reads: bool) -> None:
     """Refuses a platform admin of another tenant changes in one that is being deleted, or is: what is left can be read.
 
     In a suspended one such a caller may change things.

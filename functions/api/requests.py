@@ -40,12 +40,12 @@ def credential_of(event: Mapping[str, Any]) -> Caller:
     """The caller that the authorizer has recognised, in its own tenant; raises a 401 where it was left out."""
     context = event["requestContext"]
     known = (context.get("authorizer") or {}).get("lambda") or {}
-    tenant, tier, key_id = (known.get(name) for name in ("tenant", "tier", "key_id"))
+    tenant, tier, credential = (known.get(name) for name in ("tenant", "tier", "key_id"))
     # Answers of an authorizer from before roles, which the gateway may remember for a minute, are of tenant admins.
     role = known.get("role", Role.TENANT_ADMIN)
-    if not tenant or tier not in TIERS or not key_id or role not in tuple(Role) or _is_over(known.get("ends_at")):
+    if not tenant or tier not in TIERS or not credential or role not in tuple(Role) or _is_over(known.get("ends_at")):
         raise unauthenticated()
-    return Caller(Tenant(tenant, tier), key_id, context["requestId"], Role(role), known.get("actor", ""))
+    return Caller(Tenant(tenant, tier), credential, context["requestId"], Role(role), known.get("actor", ""))
 
 
 def _is_over(ends_at: Any) -> bool:

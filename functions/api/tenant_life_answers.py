@@ -10,7 +10,7 @@ from cronfleet.domain.tenant import TenantStatus
 from .answers import Answered, Time
 
 
-class TenantStandingAnswer(Answered):
+class TenantStatusAnswer(Answered):
     """How a tenant stands."""
 
     id: str = Field(description="The tenant.", examples=["acme"])

@@ -23,7 +23,8 @@ def handle(event: dict[str, Any], _context: object) -> dict[str, Any]:
     context = {
         "tenant": credential.tenant.tenant_id,
         "tier": credential.tenant.tier,
-        "key_id": credential.key_id,
+        # The credential, by the name that it had before there were tokens: the gateway remembers answers over a deploy.
+        "key_id": credential.name,
         "role": credential.role.value,
         "actor": credential.actor,
         # As text: gateways differ in what they make of numbers.

@@ -42,7 +42,7 @@ ACCESS_LOG_FIELDS: Final = {
     "latency_ms": "$context.responseLatency",
     "home_tenant": "$context.authorizer.tenant",
     "role": "$context.authorizer.role",
-    "key_id": "$context.authorizer.key_id",
+    "credential": "$context.authorizer.key_id",
     "error": "$context.error.message",
     "authorizer_error": "$context.authorizer.error",
 }

@@ -15,7 +15,7 @@ from cronfleet.settings import from_environment
 from .. import parameters as p
 from ..reading import JSON
 from ..requests import caller_of
-from ..tenant_life_answers import DeletionAnswer, TenantStandingAnswer
+from ..tenant_life_answers import DeletionAnswer, TenantStatusAnswer
 from ..tenant_life_schemas import ResumeTenantBody, SuspendBody
 from ..transfer_answers import ExportAnswer
 
@@ -48,7 +48,7 @@ def export(tenant_id: p.TenantId, cursor: p.Cursor = None) -> Response[ExportAns
 
 
 @router.post("/v1/tenants/<tenant_id>/suspend", summary="Suspend a tenant")
-def suspend(tenant_id: p.TenantId, body: Annotated[SuspendBody, Body()]) -> Response[TenantStandingAnswer]:  # noqa: ARG001 - the caller is in it
+def suspend(tenant_id: p.TenantId, body: Annotated[SuspendBody, Body()]) -> Response[TenantStatusAnswer]:  # noqa: ARG001 - the caller is in it
     """Nothing of it starts after this has answered, and its keys may read and change nothing. What runs goes on."""
     return Response(200, JSON, _life().suspend(caller_of(router.current_event.raw_event), body.reason))
 
@@ -57,7 +57,7 @@ def suspend(tenant_id: p.TenantId, body: Annotated[SuspendBody, Body()]) -> Resp
 def resume(
     tenant_id: p.TenantId,  # noqa: ARG001 - as above
     body: Annotated[ResumeTenantBody, Body()] = _PLAIN,
-) -> Response[TenantStandingAnswer]:
+) -> Response[TenantStatusAnswer]:
     """On again. Of what was held back, each schedule's `after_pause` says what still runs."""
     return Response(200, JSON, _life().resume(caller_of(router.current_event.raw_event), body.reason))
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cronfleet.domain.beginning import Beginning, begun
 from cronfleet.domain.calendar import Calendar, CalendarRule, DateKind, Dates, Mode
 from cronfleet.domain.change import created, edited, paused, resumed
 from cronfleet.domain.claim import Fire
@@ -17,7 +18,6 @@ from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.outlook import fires_of
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Spec, Status, Timer
-from cronfleet.domain.standing import Standing, begun
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import CronTrigger, OneShotTrigger
@@ -231,9 +231,9 @@ def test_a_resume_tells_how_much_is_caught_up() -> None:
 
 @pytest.mark.parametrize("status", ["held", "paused"])
 def test_a_change_of_what_is_off_is_told_as_if_it_were_on(status: str) -> None:
-    standing = Standing(Hold("demo", NOON)) if status == "held" else Standing(pause=Pause("demo", NOON))
+    beginning = Beginning(Hold("demo", NOON)) if status == "held" else Beginning(pause=Pause("demo", NOON))
     timer, definition = registered(spec(cron("0 2 * * *")))
-    off = begun(timer, standing)
+    off = begun(timer, beginning)
     assert effect_of(None, off, NOON).is_off
     found = effect_of(off, change(off, definition, spec(cron("0 3 * * *"))), NOON)
     assert (found.is_off, len(found.gained), len(found.lost)) == (True, 30, 30)

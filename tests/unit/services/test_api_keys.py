@@ -68,7 +68,7 @@ def test_a_key_lets_its_bearer_in_as_what_was_asked_for(world: World) -> None:
     credential = world.access.credential_of(f"Bearer {made['key']}")
     assert credential is not None
     assert (credential.tenant.tenant_id, credential.role, credential.actor) == ("acme", Role.OPERATOR, "night shift")
-    assert credential.key_id == made["id"]
+    assert credential.name == made["id"]
     assert made["key"].startswith(made["prefix"])
 
 
@@ -186,7 +186,7 @@ def test_a_key_does_not_revoke_itself_and_so_never_the_last_one(world: World) ->
 def test_of_two_keys_that_revoke_each_other_at_once_one_is_left(world: World) -> None:
     """Each decides before either writes; whoever writes second sees that its own key is gone."""
     other = world.make(Role.TENANT_ADMIN)
-    rival = replace(ADMIN, key_id=other["id"])
+    rival = replace(ADMIN, credential=other["id"])
     calls: list[str] = []
 
     def first_the_other(when: str, name: str) -> None:

@@ -37,7 +37,7 @@ class TenantStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A customer of the installation: `tenant_id` comes from the credential, never from a request.
+    """A tenant of the installation: `tenant_id` comes from the credential, never from a request.
 
     `quotas` holds only what differs from the tier's defaults (`domain/quota.py`: `quotas_of`). `rev` rises with every
     write to the record; 0 is a tenant without one: it has its tier's defaults, as keys older than records have.

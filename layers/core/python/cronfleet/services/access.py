@@ -10,7 +10,7 @@ from cronfleet.domain.api_key import TEXT, ApiKey, KeyStatus, is_key
 from cronfleet.domain.errors import Forbidden
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.role import Role
-from cronfleet.domain.tenant import Tenant, TenantStatus
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.token_claims import ClaimNames, bearer_of
 from cronfleet.ports.api_keys import ApiKeyStore
 from cronfleet.ports.clock import Clock
@@ -26,9 +26,6 @@ MAX_TOKEN: Final = 8_192
 TOKEN: Final = "jwt:"  # noqa: S105 - the beginning of a name
 """How a token is called as a credential, before its provider's host; no key's id has a colon."""
 
-GONE: Final = frozenset({TenantStatus.DELETING, TenantStatus.DELETED})
-"""Tenants that nobody is let into."""
-
 _KEY: Final = re.compile(rf"bearer +({TEXT.pattern})", re.ASCII | re.IGNORECASE)
 _TOKEN: Final = re.compile(r"bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)", re.ASCII | re.IGNORECASE)
 
@@ -37,19 +34,20 @@ _TOKEN: Final = re.compile(r"bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9
 class Caller:
     """Who asks, for which tenant, with which credential and role; `request_id` is the gateway's.
 
-    `actor` is who (a key's name, a token's subject; the key's id where neither is known), `key_id` the credential.
+    `actor` is who (a key's name, a token's subject; the key's id where neither is known), `credential` is what it
+    is known by: a key's id, or `jwt:` and the provider's host.
     `home_tenant` is the credential's own tenant: another than `tenant` only where a platform admin acts for that one.
     """
 
     tenant: Tenant
-    key_id: str
+    credential: str
     request_id: str
     role: Role = Role.TENANT_ADMIN
     actor: str = ""
     home_tenant: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "actor", self.actor or self.key_id)
+        object.__setattr__(self, "actor", self.actor or self.credential)
         object.__setattr__(self, "home_tenant", self.home_tenant or self.tenant.tenant_id)
 
     @property
@@ -65,11 +63,11 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a key or a token lets its bearer in as, until `ends_at` (`None`: no end is set)."""
+    """What a key or a token, which is called `name`, lets its bearer in as, until `ends_at` (`None`: no end is set)."""
 
     tenant: Tenant
     role: Role
-    key_id: str
+    name: str
     actor: str
     ends_at: Instant | None = None
 
@@ -120,7 +118,7 @@ class Access:
         record = ask(lambda: self._store.get_tenant(stored.tenant.tenant_id))
         # An installation that is older than tenants' records has keys without one.
         tenant = record or stored.tenant
-        if tenant.status in GONE:
+        if tenant.status.is_gone:
             return None
         self._note_use(stored, now)
         return Credential(tenant, stored.role, key_id, stored.name or key_id, stored.ends_at)
@@ -140,6 +138,6 @@ class Access:
             return None
         tenant = ask(lambda: self._store.get_tenant(bearer.tenant_id))
         refuse_wrong_clock(self._store)
-        if tenant is None or tenant.status in GONE:
+        if tenant is None or tenant.status.is_gone:
             return None
         return Credential(tenant, bearer.role, tokens.credential, bearer.subject, bearer.ends_at)

@@ -61,5 +61,5 @@ class Admission:
 
 def _line_of(caller: Caller) -> str:
     """A key has a line; so has each subject of the identity provider, whose tokens come and go."""
-    is_token = caller.key_id.startswith(TOKEN)
-    return line_of_key(f"{caller.key_id}#{caller.actor}" if is_token else caller.key_id)
+    is_token = caller.credential.startswith(TOKEN)
+    return line_of_key(f"{caller.credential}#{caller.actor}" if is_token else caller.credential)

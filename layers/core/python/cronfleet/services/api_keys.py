@@ -31,7 +31,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.clock import Clock, Ids, Secrets
 from cronfleet.ports.job_store import ScheduleStore, Write
 from cronfleet.ports.page import Page
-from cronfleet.services.access import GONE, Caller
+from cronfleet.services.access import Caller
 from cronfleet.services.changing import Answer, Changing, Draft, answer_of, audit
 
 MAKE: Final = "make_key"
@@ -134,7 +134,7 @@ class ApiKeys:
         before = self._own(caller, key_id)
         if before.revoked_at is not None:
             return Draft([], Answer({}))
-        if key_id == caller.key_id:
+        if key_id == caller.credential:
             raise Conflict("a key cannot revoke itself: use another one, or rotate it with overlap_seconds 0")
         after = replace(before, revoked_at=now, change_id=self._ids.unique())
         audited = self._audited(caller, REVOKE, before, after, reason, now)
@@ -142,7 +142,7 @@ class ApiKeys:
 
     def _held(self, caller: Caller, now: Instant) -> Sequence[Write]:
         """The caller's own key, written as it is: of two keys that revoke each other at once, one keeps its key."""
-        own = answer_of(lambda: self._store.find_api_key(caller.key_id))
+        own = answer_of(lambda: self._store.find_api_key(caller.credential))
         if own is None:
             return ()  # A token, which nobody can revoke here.
         if own.status(now) is not KeyStatus.LIVE:
@@ -158,7 +158,7 @@ class ApiKeys:
         return stored
 
     def _check_room(self, tenant: Tenant) -> None:
-        if tenant.status in GONE:
+        if tenant.status.is_gone:
             raise Conflict(f"the tenant {tenant.tenant_id!r} is {tenant.status}; nobody gets a key to it any more")
         there = answer_of(lambda: self._store.list_api_keys(tenant.tenant_id, cursor=None, limit=MAX_KEYS))
         if len(there.items) >= MAX_KEYS:

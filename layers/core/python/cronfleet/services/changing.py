@@ -111,7 +111,7 @@ def audit(caller: Caller, change_id: str, now: Instant, action: str, subject: st
         action,
         subject,
         caller.request_id,
-        credential=caller.key_id,
+        credential=caller.credential,
         home_tenant=caller.home_tenant if caller.acting_for else "",
         **said,
     )

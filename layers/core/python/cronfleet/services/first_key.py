@@ -29,7 +29,6 @@ from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.clock import Clock, Ids, Secrets
 from cronfleet.ports.job_store import InsertAudit, JobStore, Write
 from cronfleet.ports.tenants import PutTenant
-from cronfleet.services.access import GONE
 from cronfleet.services.api_keys import MAKE
 from cronfleet.services.asking import ask
 from cronfleet.services.tenants import CREATE_TENANT
@@ -63,7 +62,7 @@ class FirstKey:
         tenant = ask(lambda: self._store.get_tenant(tenant_id))
         writes = [] if tenant is not None else self._tenant(tenant_id, now)
         known = tenant or Tenant(tenant_id)
-        if known.status in GONE:
+        if known.status.is_gone:
             raise Conflict(f"the tenant {tenant_id!r} is {known.status}; its id is not given away again")
         text = text or key_text(key_id_of(self._secrets.secret(ID_BYTES)), self._secrets.secret(SECRET_BYTES))
         writes += self._key(known, text, now)

@@ -7,12 +7,12 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.beginning import Beginning
 from cronfleet.domain.calendar_change import rule_of
 from cronfleet.domain.errors import CronfleetError, Exists
 from cronfleet.domain.form import spec_form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Definition, Spec, Status, Timer
-from cronfleet.domain.standing import Standing
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore, Listed
 from cronfleet.services.access import Caller
@@ -44,13 +44,13 @@ class Outcome(StrEnum):
 class Wanted:
     """A schedule to be imported: its id, and what makes its spec (as in `Schedules.create`).
 
-    `standing` says how a new one stands; left out, it is held. `brings_calendar`: its calendar comes with it, so a dry
+    `beginning` says how a new one stands; left out, it is held. `brings_calendar`: its calendar comes with it, so a dry
     run, which has made none, judges it without.
     """
 
     schedule_id: str
     make: SpecMaker
-    standing: Standing | None = None
+    beginning: Beginning | None = None
     brings_calendar: bool = False
 
     def judged(self, current: Spec | None, now: Instant) -> Spec:
@@ -129,7 +129,7 @@ class Imports:
     def _new(self, caller: Caller, one: Wanted, mode: Mode, room: Room | None) -> Result:
         schedules, make = (self._judging, one.judged) if mode.dry_run else (self._schedules, one.make)
         try:
-            schedules.create(caller, one.schedule_id, make, held=True, shadow=mode.shadow, standing=one.standing)
+            schedules.create(caller, one.schedule_id, make, held=True, shadow=mode.shadow, beginning=one.beginning)
         except Exists:
             # The first look may have been a moment old; this one is not.
             timer = answer_of(partial(self._store.get_timer, caller.tenant.tenant_id, one.schedule_id))

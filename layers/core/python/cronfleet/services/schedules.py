@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from cronfleet.domain.audit import schedule_subject
+from cronfleet.domain.beginning import SIMPLY_ACTIVE, Beginning, begun
 from cronfleet.domain.change import (
     cancelled,
     created,
@@ -27,7 +28,6 @@ from cronfleet.domain.quota import payload_bytes
 from cronfleet.domain.schedule import Change, Definition, Hold, Pause, Shadow, Spec, Status, Timer
 from cronfleet.domain.schedule_answer import answered_form
 from cronfleet.domain.selection import Selection
-from cronfleet.domain.standing import SIMPLY_ACTIVE, Standing, begun
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import (
     CreateTimer,
@@ -178,12 +178,12 @@ class Schedules:
         *,
         held: bool = False,
         shadow: bool = False,
-        standing: Standing | None = None,
+        beginning: Beginning | None = None,
     ) -> Answer:
         """A new schedule, under an id of its own when none is given; `Exists` when the id is taken.
 
         `held`: registered and not yet on, until it is resumed. `shadow`, for a held one: what it would have fired is
-        noted, and never sent. `standing` says how it stands instead of the two.
+        noted, and never sent. `beginning` says how it stands instead of the two.
 
         What is wrong with the request itself is said first, here and in every change: whoever mends that must not
         find another fault than the one that was named.
@@ -192,8 +192,8 @@ class Schedules:
 
         def decide(now: Instant) -> Draft:
             tombstone, found = self._find(caller, name)
-            stands = standing or _standing(caller, now, held=held, shadow=shadow)
-            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now, stands)
+            begins = beginning or _beginning(caller, now, held=held, shadow=shadow)
+            draft = self._created(caller, name, make(None, now), None if found else tombstone, "", now, begins)
             if found is not None:
                 raise Exists(name, found.timer.etag)
             return draft
@@ -226,8 +226,8 @@ class Schedules:
                 return self._edited(caller, found, spec, conditions, reason, now)
             if conditions.if_match:
                 raise Stale(conditions.if_match, "none: there is no such schedule")
-            stands = _standing(caller, now, held=held, shadow=shadow)
-            return self._created(caller, schedule_id, spec, tombstone, reason, now, stands)
+            begins = _beginning(caller, now, held=held, shadow=shadow)
+            return self._created(caller, schedule_id, spec, tombstone, reason, now, begins)
 
         return self._changing.change(caller, None, decide)
 
@@ -285,7 +285,7 @@ class Schedules:
         tombstone: Timer | None,
         reason: str,
         now: Instant,
-        stands: Standing,
+        begins: Beginning,
     ) -> Draft:
         change_id = self._ids.unique()
         tenant = self._quotas.tenant_of(caller)
@@ -299,9 +299,9 @@ class Schedules:
             change_id=change_id,
             author=caller.actor,
             tombstone=tombstone,
-            may_be_over=stands.may_be_over,
+            may_be_over=begins.may_be_over,
         )
-        timer = begun(timer, stands)
+        timer = begun(timer, begins)
         self._quotas.check_payload(tenant, spec.payload)
         form = schedule_form(timer, definition)
         writes: list[Write] = [
@@ -442,12 +442,12 @@ class Schedules:
         return Draft(writes, answer, before.timer, timer)
 
 
-def _standing(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Standing:
+def _beginning(caller: Caller, now: Instant, *, held: bool, shadow: bool) -> Beginning:
     if not held:
         if shadow:
             raise Invalid("shadow", "is for a held schedule; write held: true as well")
         return SIMPLY_ACTIVE
-    return Standing(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
+    return Beginning(Hold(caller.actor, now, Shadow(caller.actor, now) if shadow else None))
 
 
 def _check_hold(timer: Timer, *, held: bool, shadow: bool) -> None:

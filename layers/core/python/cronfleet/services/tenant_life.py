@@ -121,7 +121,7 @@ class TenantLife:
             _refuse_own_home(caller, "deleted")
             if tenant.status.is_gone:
                 return Draft((), Answer(self.deletion(caller)))
-            request = Request(caller.actor, caller.key_id, caller.home_tenant, caller.request_id, reason)
+            request = Request(caller.actor, caller.credential, caller.home_tenant, caller.request_id, reason)
             job = Deletion(tenant.tenant_id, request, now, stage_since=now)
             after = self._after(tenant, TenantStatus.DELETING, reason, now)
             writes: list[Write] = [PutTenant(after, tenant), InsertDeletion(job)]
@@ -143,7 +143,7 @@ class TenantLife:
             caller.request_id,
             after=_form(after),
             reason=reason,
-            credential=caller.key_id,
+            credential=caller.credential,
         )
         return InsertAudit(entry)
 

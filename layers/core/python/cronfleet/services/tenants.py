@@ -10,7 +10,7 @@ from cronfleet.domain.errors import Conflict, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.quota import limits, overridden, quotas_of
-from cronfleet.domain.tenant import DEFAULT_TIER, Tenant, TenantStatus
+from cronfleet.domain.tenant import DEFAULT_TIER, Tenant
 from cronfleet.domain.tenant_form import tenant_form
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import JobStore, Page, Write
@@ -94,7 +94,7 @@ class Tenants:
             before = found or replace(caller.tenant, rev=0, change_id="")
             after = patch.applied(before)
             _check(conditions, before)
-            if before.status in (TenantStatus.DELETING, TenantStatus.DELETED):
+            if before.status.is_gone:
                 raise Conflict(_taken(before))
             if after == before:
                 return Draft((), Answer(tenant_form(before), before.etag))
@@ -132,7 +132,7 @@ class Tenants:
 
 
 def _taken(tenant: Tenant) -> str:
-    if tenant.status in (TenantStatus.DELETING, TenantStatus.DELETED):
+    if tenant.status.is_gone:
         return f"tenant {tenant.tenant_id!r} is {tenant.status}: its id is never used again; choose another"
     return f"there is a tenant {tenant.tenant_id!r} already; change it with PATCH /v1/tenants/{tenant.tenant_id}"
 

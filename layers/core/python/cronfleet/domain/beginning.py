@@ -1,4 +1,4 @@
-"""Standing: how a schedule stands from its first moment on, where that is not simply active."""
+"""Beginning: how a schedule stands from its first moment on, where that is not simply active."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,7 +9,7 @@ from cronfleet.domain.schedule import Change, Hold, Pause, Status, Timer, moved
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Beginning:
     """Held, or paused, or neither. With `may_be_over` it may be registered although nothing is left to fire."""
 
     hold: Hold | None = None
@@ -17,17 +17,17 @@ class Standing:
     may_be_over: bool = False
 
 
-SIMPLY_ACTIVE: Final = Standing()
+SIMPLY_ACTIVE: Final = Beginning()
 
 
-def begun(timer: Timer, standing: Standing) -> Timer:
-    """A `timer` that was just created, as `standing` wants it. One that is over already stays completed."""
-    if standing.hold is not None:
-        return put_on_hold(timer, standing.hold)
-    if standing.pause is None or timer.status is not Status.ACTIVE:
+def begun(timer: Timer, beginning: Beginning) -> Timer:
+    """A `timer` that was just created, as `beginning` wants it. One that is over already stays completed."""
+    if beginning.hold is not None:
+        return put_on_hold(timer, beginning.hold)
+    if beginning.pause is None or timer.status is not Status.ACTIVE:
         return timer
-    due_at = _until(standing.pause)
-    return replace(timer, status=moved(timer.status, Change.PAUSE), pause=standing.pause, due_at=due_at)
+    due_at = _until(beginning.pause)
+    return replace(timer, status=moved(timer.status, Change.PAUSE), pause=beginning.pause, due_at=due_at)
 
 
 def _until(pause: Pause) -> Instant | None:
