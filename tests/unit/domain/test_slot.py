@@ -6,7 +6,7 @@ import pytest
 
 from cronfleet.domain import attempt
 from cronfleet.domain.claim import RunClaim
-from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.lease import MAX_SKEW, SLOT
 from cronfleet.domain.slot import (
     LEAST_HOLD,
@@ -85,15 +85,20 @@ def test_a_run_keeps_a_slot_above_a_lowered_limit_only_while_its_lease_lasts() -
 
 
 def test_slots_are_thought_to_be_held_as_long_as_they_have_lately_been() -> None:
-    assert usual_hold([], NOON) == LEAST_HOLD
-    assert usual_hold([replace(FREE, held_ms=40 * SECOND), replace(FREE, held_ms=20 * SECOND)], NOON) == 30 * SECOND
-    assert usual_hold([replace(FREE, held_ms=10)], NOON) == LEAST_HOLD
-    assert usual_hold([held(1, seconds=600)], NOON + 5 * MINUTE) == 5 * MINUTE, "one that goes on for longer counts too"
+    assert usual_hold([]) == LEAST_HOLD
+    assert usual_hold([replace(FREE, held_ms=40 * SECOND), replace(FREE, held_ms=40 * SECOND)]) == 40 * SECOND
+    assert usual_hold([replace(FREE, held_ms=10)]) == LEAST_HOLD
+
+
+def test_a_hold_that_goes_on_says_nothing_and_a_long_one_beside_short_ones_little() -> None:
+    assert usual_hold([held(1, seconds=600)]) == LEAST_HOLD
+    short = replace(FREE, held_ms=10 * SECOND)
+    assert usual_hold([short, short, short, short, replace(FREE, held_ms=HOUR)]) < 13 * SECOND
 
 
 def test_a_slot_is_free_in_a_whole_second_later_than_now() -> None:
     slots = [replace(FREE, held_ms=9_001), FREE]
-    assert spacing(slots, 2, NOON) == 4_501
+    assert spacing(slots, 2) == 4_501
     assert free_at(slots, 2, NOON) == NOON + 5 * SECOND
 
 

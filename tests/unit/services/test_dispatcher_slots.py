@@ -225,6 +225,26 @@ def test_slots_whose_lease_has_ended_are_taken_again() -> None:
     assert world.tick().fires == 2
 
 
+def test_when_the_leases_of_killed_runs_are_over_what_waits_fills_the_slots_again() -> None:
+    """Places were once as far apart as the dead had held their slots: one run at a time, for half an hour."""
+    world = LimitedWorld()
+    world.herd(40)
+    world.tick()
+    killed = world.taken()
+    assert len(killed) == LIMIT
+    going: list[RunMessage] = []
+    held: list[int] = []
+    while world.clock.now() < TWO + 4 * MINUTE:
+        world.next_tick()
+        held.append(world.held)
+        for message in going:
+            world.end(message)
+        going = world.taken()
+    over = (killed[0].slot.until - TWO) // SLOT if killed[0].slot is not None else 0
+    assert held[over:] == [LIMIT] * len(held[over:])
+    assert len(held[over:]) > 15
+
+
 def test_what_a_tenants_record_says_has_to_be_known_before_anything_goes() -> None:
     world = LimitedWorld()
     world.herd(3)

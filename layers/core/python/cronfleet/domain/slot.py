@@ -107,25 +107,25 @@ def live(slots: Iterable[Slot], now: Instant) -> int:
     return sum(not slot.is_free(now) for slot in slots)
 
 
-def usual_hold(slots: Sequence[Slot], now: Instant) -> int:
-    """How long a slot is held, in milliseconds, as far as the slots tell: a mean of the latest holds, gone or going."""
-    going = {slot.number: now - slot.taken_at for slot in slots if not slot.is_free(now)}
-    known = [
-        max(slot.held_ms or 0, going.get(slot.number, 0), LEAST_HOLD)
-        for slot in slots
-        if slot.held_ms is not None or slot.number in going
-    ]
-    return sum(known) // len(known) if known else LEAST_HOLD
+def usual_hold(slots: Sequence[Slot]) -> int:
+    """How long a slot is held, in milliseconds, as far as the slots tell: by the rate at which they were let go of.
+
+    A hold that goes on says nothing: its worker may be dead. And one long hold beside short ones says little. A guess
+    that is too short has what waits look again sooner than it needed; one that is too long leaves slots free that
+    something waits for.
+    """
+    known = [max(slot.held_ms, LEAST_HOLD) for slot in slots if slot.held_ms is not None]
+    return round(len(known) / sum(1 / hold for hold in known)) if known else LEAST_HOLD
 
 
-def spacing(slots: Sequence[Slot], limit: int, now: Instant) -> int:
+def spacing(slots: Sequence[Slot], limit: int) -> int:
     """How long it usually takes until another of `limit` slots is let go of, in milliseconds."""
-    return -(-usual_hold(slots, now) // max(1, limit))
+    return -(-usual_hold(slots) // max(1, limit))
 
 
 def free_at(slots: Sequence[Slot], limit: int, now: Instant) -> Instant:
     """The whole second in which another slot is likely to be free."""
-    return ceil_second(now + spacing(slots, limit, now))
+    return ceil_second(now + spacing(slots, limit))
 
 
 def for_run(slots: Sequence[Slot], limit: int, run_id: str, now: Instant) -> Slot | None:

@@ -192,7 +192,7 @@ class SlotAllotments:
 
     def _draw(self, limited: _Limited, count: int) -> tuple[int, int]:
         """Where `count` places begin, and how far they are apart, in µs."""
-        apart = spacing(list(limited.slots.values()), limited.limit, self.now) * MICROSECONDS
+        apart = spacing(list(limited.slots.values()), limited.limit) * MICROSECONDS
         floor = self.now * MICROSECONDS + apart
         try:
             line = line_of_slots(limited.tenant_id)
