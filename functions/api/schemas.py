@@ -12,7 +12,6 @@ from pydantic.config import JsonDict
 
 from cronfleet.domain.calendar import NAME_PATTERN, Mode
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
-from cronfleet.domain.heartbeat import MAX_MESSAGE
 from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.misfire import (
     DEFAULT_GRACE_SECONDS,
@@ -374,35 +373,6 @@ class NewScheduleBody(ScheduleBody):
     shadow: bool = Field(
         False, description="With `held`: note what it would have fired, and never send it. For a new one."
     )
-
-
-class ShadowBody(Strict):
-    """Whether a held schedule notes what it would fire."""
-
-    model_config = shown({"on": True, "reason": "compare with the old crontab for a week"})
-
-    on: bool = Field(description="From now on, or no longer.")
-    reason: Reason = ""
-
-
-class HeartbeatBody(Strict):
-    """Why a URL is made, or made anew."""
-
-    model_config = shown({"reason": "the old one stood in a ticket"})
-
-    reason: Reason = ""
-
-
-class PingBody(Strict):
-    """What a job says of itself; all of it may be left out."""
-
-    model_config = shown({"state": "fail", "exit_code": 2, "message": "no space left on device"})
-
-    state: Literal["start", "success", "fail"] | None = Field(
-        None, description="Left out: as `exit_code` says, and `success` without one."
-    )
-    exit_code: int | None = Field(None, ge=-255, le=255, description="0 is a success, all else a failure.")
-    message: str = Field("", max_length=MAX_MESSAGE, pattern=TEXT, description="Shown beside the ping.")
 
 
 class PauseBody(Strict):

@@ -18,8 +18,8 @@ from cronfleet.settings import from_environment
 from .. import parameters as p
 from ..reading import JSON
 from ..requests import caller_of, once_of
-from ..schemas import HeartbeatBody, PingBody
 from ..shadow_answers import HeartbeatAnswer, NewHeartbeatAnswer, PingAnswer
+from ..shadow_schemas import HeartbeatBody, PingBody
 
 router = APIGatewayHttpRouter()
 

@@ -26,8 +26,9 @@ from ..effect_answers import TriedScheduleAnswer
 from ..problems import not_new, of_validation
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
-from ..schemas import NewScheduleBody, PauseBody, ResumeBody, ScheduleBody, ShadowBody, fields_by_path
+from ..schemas import NewScheduleBody, PauseBody, ResumeBody, ScheduleBody, fields_by_path
 from ..selecting import labels_of
+from ..shadow_schemas import ShadowBody
 from ..specs import caller_form, missed_of, moment_of, spec_of, unknown_in
 
 router = APIGatewayHttpRouter()
