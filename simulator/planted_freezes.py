@@ -15,7 +15,7 @@ FREEZE_FAULTS: Final = (
         (
             Edit(
                 _WORKER,
-                "        freezes = () if stored is None else self._freezes.of(stored, run.tier)\n",
+                "        freezes = () if stored is None else self._freezes.of(stored, self._tier_of(run))\n",
                 "        freezes = ()\n",
             ),
         ),

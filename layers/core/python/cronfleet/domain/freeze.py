@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from cronfleet.domain.errors import Conflict
-from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant
+from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant, ceil_second
 
 HELD: Final = SECOND
 """How long a process goes by what it has read of the freezes."""
@@ -125,6 +125,10 @@ class Freeze:
         """The same, ended at `until` by `thaw`, unless it has an earlier end."""
         end = until if self.until is None else min(self.until, until)
         return replace(self, until=end, thawed=thaw)
+
+    def thawed_by(self, thaw: Thaw) -> "Freeze":
+        """The same, ended by `thaw` a moment ahead: everybody knows the end when it comes, and notes nothing past."""
+        return self.thawed_at(ceil_second(thaw.at + OBEYED_AFTER), thaw)
 
 
 @dataclass(frozen=True, slots=True)

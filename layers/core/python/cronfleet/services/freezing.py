@@ -147,8 +147,7 @@ class Freezing:
             if found.has_ended(now) or found.thawed is not None:
                 return Draft((), Answer(answered_freeze(found, now)))
             before = self._changeable(caller, freeze_id, now)
-            # Its end lies ahead, so that everybody knows of it when it comes, and nobody notes anything past it.
-            after = before.thawed_at(ceil_second(now + OBEYED_AFTER), Thaw(caller.actor, now, reason))
+            after = before.thawed_by(Thaw(caller.actor, now, reason))
             return self._draft(caller, before, after, THAW, reason, now)
 
         return self._obeyed(caller, decide)

@@ -95,10 +95,8 @@ class TenantLife:
 
     def _thawed(self, tenant: Tenant, thaw: Thaw) -> Sequence[Write]:
         kept = answer_of(lambda: self._store.get_freeze_list(tenant.tenant_id))
-        # Its end lies ahead, so that everybody knows of it when it comes, and nobody notes anything past it.
-        end = ceil_second(thaw.at + OBEYED_AFTER)
         lasting = _suspending(kept, thaw.at)
-        return self._with(lasting[0].thawed_at(end, thaw), kept, thaw.at) if lasting else ()
+        return self._with(lasting[0].thawed_by(thaw), kept, thaw.at) if lasting else ()
 
     def _with(self, freeze: Freeze, kept: FreezeList, now: Instant) -> Sequence[Write]:
         directory = answer_of(self._store.get_freeze_directory)
