@@ -1,5 +1,6 @@
 """Rates: lines, the places in them, and the shares of shards beside them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,3 +61,13 @@ def test_room_is_what_a_line_has_free_by_then() -> None:
     assert pace.room(pace.floor(NOON), NOON) == 20
     assert pace.room(NOON * MICROSECONDS + 1, NOON) == 0
     assert pace.room(NOON * MICROSECONDS, NOON + SECOND) == 11
+
+
+@pytest.mark.parametrize(("per_second", "burst", "shards"), [(100, 2_500, 64), (100, 2_500, 1), (500, 10_000, 8)])
+def test_two_ticks_right_after_each_other_and_the_line_beside_them_give_no_more_than_the_burst(
+    per_second: int, burst: int, shards: int
+) -> None:
+    rate = Rate(per_second, burst)
+    pace = rate.pace(shards)
+    from_line = pace.room(pace.floor(NOON), NOON + AHEAD)
+    assert 2 * rate.share(shards) * shards + from_line <= burst

@@ -37,13 +37,14 @@ class Rate:
     def pace(self, shards: int = 0) -> "Pace":
         """The line's pace; beside the shares of so many `shards` it has what they leave of the rate.
 
-        Fires go up to `AHEAD` before their place. So that no more than `burst` come at once all the same, the line has
-        as many fewer; a burst of less than that time's places counts as that.
+        Fires go up to `AHEAD` before their place, and the shares of two ticks may come one right after the other. So
+        that no more than `burst` come at once all the same, the line has as many fewer; a burst of less than that
+        time's places counts as that.
         """
         shared = self.share(shards) * shards if shards else 0
         spacing = -(-SLOT * MICROSECONDS // (self.per_second * SLOT // SECOND - shared))
         ahead = AHEAD * MICROSECONDS // spacing if shards else 0
-        return Pace(spacing, max(1, self.burst - shared - ahead))
+        return Pace(spacing, max(1, self.burst - 2 * shared - ahead))
 
 
 @dataclass(frozen=True, slots=True)
