@@ -127,7 +127,7 @@ class Freeze:
         return replace(self, until=end, thawed=thaw)
 
     def thawed_by(self, thaw: Thaw) -> "Freeze":
-        """The same, ended by `thaw` a moment ahead: everybody knows the end when it comes, and notes nothing past."""
+        """The same, ended by `thaw` a moment ahead: everybody knows the end when it comes, and notes nothing later."""
         return self.thawed_at(ceil_second(thaw.at + OBEYED_AFTER), thaw)
 
 
