@@ -94,3 +94,17 @@ def test_a_record_says_otherwise_quota_by_quota() -> None:
         priority.backfill_fires,
         priority.requests_per_second,
     )
+
+
+def test_none_of_those_asked_for_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was known already, and longest, made room for those read with it, and had the defaults for a tick."""
+    monkeypatch.setattr(tenant_rules, "MAX_KEPT", 3)
+    here = Installation()
+    for name in "abcd":
+        here.put(Tenant(name, "priority", rev=1))
+    here.rules.of("abc", NOON)
+
+    found = here.rules.of("da", NOON + SECOND)
+
+    assert {tenant.tier for tenant in found.values()} == {"priority"}
+    assert here.rules.knows("a")

@@ -38,7 +38,11 @@ class TenantRules:
         old = [one for one in wanted if not self._is_fresh(one, now)]
         if old:
             self._read(old, now)
-        return {one: self._recall(one) for one in wanted}
+        found = {one: self._recall(one) for one in wanted}
+        # Only now: whoever was asked for must not be the one that makes room.
+        while len(self._known) > MAX_KEPT:
+            self._known.popitem(last=False)
+        return found
 
     def kept(self, run: Kept, now: Instant) -> Kept:
         """`run`, or its message, with how long its row is to be kept."""
@@ -67,6 +71,4 @@ class TenantRules:
         if known is None:
             return Tenant(tenant_id)
         self._known.move_to_end(tenant_id)
-        while len(self._known) > MAX_KEPT:
-            self._known.popitem(last=False)
         return known[0]
