@@ -129,7 +129,8 @@ class _Reading:
         seen = {max(row.key.nominal_at, start) for row in rows}
         for nominal_at in sorted(seen.union(nominals)):
             if nominal_at < self.at:
-                continue  # a range before it stands for it
+                self._show_beside(rows, nominal_at)  # a range before it stands for it
+                continue
             if len(self.entries) >= self.limit:
                 return
             here = [row for row in rows if row.stands_for(nominal_at)]
@@ -137,6 +138,19 @@ class _Reading:
             may_last = nominal_at > span.since + CLAIMED_AHEAD
             self._add(self.dossier.explain(nominal_at, here), named_by, may_last)
         self._pass(end)
+        passed = self.at - 1
+        if passed > end:
+            # The page ends with a range that goes on: what it passes over is in no other page.
+            for row in self.dossier.rows(span, (), end + 1, passed):
+                self._show_beside((row,), row.key.nominal_at)
+
+    def _show_beside(self, rows: Sequence[Run], nominal_at: Instant) -> None:
+        """Show what an earlier epoch left in the middle of a range (a fire that a change overtook) with that range."""
+        last = self.entries[-1]
+        shown = {run.key for run in (last.run, *last.others) if run is not None}
+        more = [row for row in rows if row.key.nominal_at == nominal_at and row.key not in shown]
+        if more:
+            self.entries[-1] = replace(last, others=(*last.others, *more))
 
     def _add(self, entry: Explanation, named_by: Timer | None, may_last: bool) -> None:
         last_at = entry.until_nominal_at
