@@ -24,7 +24,7 @@ from cronfleet.ports.job_store import InsertRunTimer, NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.ports.tenants import PutTenant
 from tests.support.builders import at, cron, definition, every, timer
-from tests.support.lived import LivedWorld, spec
+from tests.support.lived import ACME, ID, LivedWorld, spec
 from tests.support.world import SHARD, World
 
 TWO = at("2026-12-01 02:00")
@@ -347,3 +347,17 @@ def test_a_run_that_is_written_down_and_waits_for_a_place_says_so() -> None:
     world.live(700)
     said = world.explain(TWO + MINUTE)
     assert (said["code"], said["run"]["status"]) == ("ran", "succeeded")
+
+
+def test_a_run_now_that_waits_for_a_place_says_so_until_it_runs() -> None:
+    world = LivedWorld(TWO + SECOND)
+    world.put(spec(24 * 3600))
+    world.crowd(600)
+    run_id = world.runs.run_now(ACME, ID).form["run_id"]
+    assert world.runs.get(ACME, run_id)["reason"] is None
+    world.live(80)
+    said = world.runs.get(ACME, run_id)
+    assert (said["status"], said["reason"]["code"]) == ("queued", "tenant_rate")
+    world.live(700)
+    said = world.runs.get(ACME, run_id)
+    assert (said["status"], said["reason"]) == ("succeeded", None)

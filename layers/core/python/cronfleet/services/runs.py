@@ -1,7 +1,7 @@
 """Runs: what callers see of them, run now, and cancellation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -61,9 +61,19 @@ class Runs:
     def get(self, caller: Caller, run_id: str) -> Form:
         """The run; `queued` while it is claimed and no worker has written its row.
 
+        One whose attempt has been deferred has the reason of that: its timer knows it, its row does not.
         `Invalid` when `run_id` is none, `NotFound` when there is no such run, or it is another tenant's.
         """
-        return run_form(self._require(caller, run_id)[0])
+        run, is_stored = self._require(caller, run_id)
+        deferred = self._deferred(run) if is_stored else None
+        return run_form(run if deferred is None else replace(run, reason=deferred))
+
+    def _deferred(self, run: Run) -> Reason | None:
+        """Why the attempt that `run` waits for comes later than it might: its tenant's rate, or no slot."""
+        if run.status not in (RunStatus.QUEUED, RunStatus.WAITING):
+            return None
+        timer = answer_of(lambda: self._store.find_run_timer(run.key, run.attempt + 1))
+        return None if timer is None else timer.deferred
 
     def history(self, caller: Caller, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Form]:
         """A page of the schedule's ledger, newest first; a deleted schedule's too."""
