@@ -9,15 +9,17 @@ from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import line_of_key
 from cronfleet.domain.role import Role
 from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import TimedStore
 from cronfleet.ports.rates import RateStore
 from cronfleet.ports.tenants import TenantStore
 from cronfleet.services.access import TOKEN, Caller
 from cronfleet.services.changing import answer_of
 from cronfleet.services.request_rates import RequestRates
 from cronfleet.services.tenant_rules import TenantRules
+from cronfleet.services.true_clock import known_now
 
 
-class AdmissionStore(TenantStore, RateStore, Protocol):
+class AdmissionStore(TimedStore, TenantStore, RateStore, Protocol):
     """What admission is decided by."""
 
 
@@ -38,7 +40,7 @@ class Admission:
         tenant_id = caller.tenant.tenant_id
         recent = self._rules.of([tenant_id], now)[tenant_id]
         per_second = quotas_of(recent if recent.rev else caller.tenant).requests_per_second
-        wait = self._rates.wait(_line_of(caller), per_second, now)
+        wait = self._wait(caller, per_second)
         if wait:
             raise RateLimited(
                 f"this credential may ask {per_second} times a second; wait as long as Retry-After says",
@@ -48,6 +50,15 @@ class Admission:
         record = recent if reads else answer_of(lambda: self._store.get_tenant(tenant_id))
         # A tenant that is older than records has none: its tier is its key's.
         return replace(caller, tenant=record) if record is not None and record.rev else caller
+
+    def _wait(self, caller: Caller, per_second: int) -> int:
+        """After how many milliseconds the credential may ask again; 0: now.
+
+        A clock that is ahead would move the line ahead with it, and keep the credential out for as long: by a wrong
+        one nothing is counted. What must not be done by it is refused where it is decided.
+        """
+        now = known_now(self._store, self._clock, lambda: self._store.get_tenant(caller.tenant.tenant_id))
+        return 0 if now is None else self._rates.wait(_line_of(caller), per_second, now)
 
     def acting_for(self, caller: Caller, tenant_id: str) -> Caller:
         """`caller` in the tenant `tenant_id`, which takes a platform admin; `NotFound` for everybody else."""

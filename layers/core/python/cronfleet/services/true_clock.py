@@ -33,6 +33,22 @@ def true_now(
     raise NoAnswer(f"this process's clock was set {MAX_HEARINGS} times while the store was asked for its time")
 
 
+def known_now(store: TimedStore, clock: Clock, hear: Callable[[], object]) -> Instant | None:
+    """Now, by a clock that is the store's; `None` where it is off, or where nobody says the time.
+
+    `hear` as in `true_now`: for what is left undone by a wrong clock, and harms nobody by that.
+    """
+    for _ in range(MAX_HEARINGS):
+        now, skew = clock.now(), store.skew_ms()
+        if skew is not None:
+            return None if too_skewed(skew) else now
+        try:
+            ask(hear)
+        except NoAnswer:
+            return None
+    return None
+
+
 def require_true_clock(store: TimedStore, telemetry: Telemetry, **about: object) -> None:
     """Raise `ClockSkewed`, with an alarm that says `about` what, when this process's clock is known to be off."""
     _require(store.skew_ms() or 0, telemetry, about)
