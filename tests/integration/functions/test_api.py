@@ -401,8 +401,9 @@ def test_an_installation_may_allow_private_networks_and_then_plain_http(monkeypa
 # --- when something is wrong here ------------------------------------------------------------------------------
 
 
-def silent(_when, _name):
-    raise NoAnswer
+def silent(_when, name):
+    if name != "skew_ms":  # What a process has heard is no request.
+        raise NoAnswer
 
 
 def test_a_silent_store_is_a_503_that_says_when_to_try_again(memory, monkeypatch):
