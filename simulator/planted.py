@@ -346,8 +346,8 @@ FAULTS: Final = (
         (
             Edit(
                 "cronfleet.services.true_clock",
-                "        ask(hear)\n",
-                "        return now\n",
+                "        ask(hear)\n    raise",
+                "        return now\n    raise",
             ),
         ),
     ),
