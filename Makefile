@@ -35,8 +35,10 @@ help: ## Show this list
 run: $(INSTALLED) ## Start the whole product on this machine, at http://127.0.0.1:8787
 	@$(PYTHON) -m local
 
+# Two of the processes mostly wait for a deployed stack.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 test: $(INSTALLED) ## Install what the tests need and run every one of them
-	@$(PYTHON) -m pytest -n auto --dist loadscope --no-loadscope-reorder --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
+	@$(PYTHON) -m pytest -n $(PROCESSES) --dist loadscope --no-loadscope-reorder --cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)
 
 check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 	@$(VENV)/bin/ruff check .

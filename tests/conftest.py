@@ -16,6 +16,8 @@ settings.register_profile("cronfleet", deadline=None)
 settings.load_profile("cronfleet")
 
 STACK = "tests/e2e"
+SLOWEST = "tests/e2e/test_local_stack.py"
+"""Deployed stacks are mostly waited for: one process has this file, another one all the others of the room."""
 ROOM_OF_ONE_PROCESS = "tests/integration/infra"
 """Whose files share something dear, the synthesised app: one process runs them all."""
 WORLDS = "tests/simulation"
@@ -32,6 +34,8 @@ class ByFileOrRoom(LoadScopeScheduling):
         file = nodeid.partition("::")[0]
         if file.startswith(f"{WORLDS}/"):
             return nodeid
+        if file.startswith(f"{STACK}/") and file != SLOWEST:
+            return STACK
         return ROOM_OF_ONE_PROCESS if file.startswith(f"{ROOM_OF_ONE_PROCESS}/") else file
 
 

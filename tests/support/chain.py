@@ -6,6 +6,7 @@ time moves only when a test says so. Nothing sleeps.
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -19,7 +20,6 @@ from cronfleet import settings
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
 from cronfleet.domain.lease import SLOT, slot_of
 from functions.api import handler as api
-from functions.api.routes import health, ledger, runs, schedules, tenants
 from functions.dispatcher import handler as dispatcher
 from functions.sweeper import handler as sweeper
 from functions.ticker import handler as ticker
@@ -146,10 +146,9 @@ def chain(start: Instant) -> Iterator[Chain]:
 
 def _forget_services() -> None:
     """Functions keep their service between invocations; a new installation needs new ones."""
-    for module in (ticker, dispatcher, sweeper, worker, schedules, runs, ledger, tenants, health):
-        for name in ("_service", "_settings"):
-            cached = getattr(module, name, None)
-            if cached is not None:
+    for module in [module for name, module in sys.modules.items() if name.startswith("functions.")]:
+        for name, cached in vars(module).items():
+            if name.startswith("_") and hasattr(cached, "cache_clear"):
                 cached.cache_clear()
 
 
