@@ -288,7 +288,11 @@ FAULTS: Final = (
         "shadow-fires-are-sent",
         "what a held schedule would fire is sent, and the workers let it start",
         (
-            Edit(_HOLDING, "        fires=(),\n", "        fires=(Fire(timer.nominal_at, timer.due_at),),\n"),
+            Edit(
+                _HOLDING,
+                "        following=following,\n",
+                "        following=following,\n        fires=(Fire(timer.nominal_at, timer.due_at),),\n",
+            ),
             Edit(
                 _ATTEMPT,
                 "        if timer.status in (Status.HELD, Status.PARKED):",

@@ -1,12 +1,12 @@
 """Claims: what a dispatcher may turn into runs, and the batch it writes down before it claims anything."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Final, TypeAlias
 
-from cronfleet.domain.backlog import Backlog
+from cronfleet.domain.backlog import Backlog, first_of
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
@@ -167,6 +167,41 @@ class ScheduleClaim:
                 late=fire.late,
                 slot=slot,
             )
+
+
+def claim_of(
+    timer: Timer,
+    *,
+    following: Fire | None,
+    zone_data: ZoneStamp | None,
+    fires: tuple[Fire, ...] = (),
+    skipped: Iterable[SkippedRange] = (),
+    caught_up: tuple[Fire, ...] = (),
+    backlog: Backlog | None = None,
+    reserved_at: Instant | None = None,
+) -> ScheduleClaim:
+    """The claim of `timer` as it was read. Raises `ValueError` for one that waits for nothing."""
+    if timer.due_at is None:
+        raise ValueError(f"the timer of {timer.key} waits for nothing")
+    return ScheduleClaim(
+        timer.tenant,
+        timer.schedule_id,
+        timer.tier,
+        timer.rev,
+        timer.epoch,
+        timer.version,
+        timer.timeout_seconds,
+        timer.nominal_at,
+        timer.due_at,
+        fires,
+        tuple(skipped),
+        following,
+        zone_data,
+        backlog_at=first_of(timer.backlog),
+        caught_up=caught_up,
+        backlog=backlog,
+        reserved_at=reserved_at,
+    )
 
 
 def soonest(fire: Fire | None, backlog: Backlog | None) -> Instant | None:

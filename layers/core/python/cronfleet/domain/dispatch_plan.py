@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from cronfleet.domain.allotment import Draft, Part, by_tenant
-from cronfleet.domain.backlog import Backlog, Stretch, first_of
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, before, extended, missed_reason, taken, wanted
 from cronfleet.domain.claim import (
     MAX_FIRES_PER_CLAIM,
@@ -22,6 +22,7 @@ from cronfleet.domain.claim import (
     ScheduleClaim,
     SkippedRange,
     Unreadable,
+    claim_of,
     with_slots,
 )
 from cronfleet.domain.fairness import quantum_of, rounds
@@ -324,21 +325,12 @@ def claim_schedule(
         turn = taken(backlog, timer.trigger, now, room)
         caught_up, backlog = turn.fires, turn.rest
         skipped += turn.dropped
-    return ScheduleClaim(
-        timer.tenant,
-        timer.schedule_id,
-        timer.tier,
-        timer.rev,
-        timer.epoch,
-        timer.version,
-        timer.timeout_seconds,
-        timer.nominal_at,
-        timer.due_at,
-        fires,
-        tuple(skipped),
+    return claim_of(
+        timer,
         following=following,
         zone_data=_zone_data(timer, following),
-        backlog_at=first_of(timer.backlog),
+        fires=fires,
+        skipped=skipped,
         caught_up=caught_up,
         backlog=backlog,
         reserved_at=timer.reserved_at if following is not None and following.nominal_at == timer.nominal_at else None,

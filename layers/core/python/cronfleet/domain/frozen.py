@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cronfleet.domain.backlog import Backlog, Stretch, first_of
+from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.catch_up import extended, wanted
-from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable
+from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable, claim_of
 from cronfleet.domain.dispatch_plan import Park, first_fire, uncomputable
 from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope, lasting
 from cronfleet.domain.holding import skipped_row
@@ -252,24 +252,12 @@ def _claim_by_now(timer: Timer, own: Sequence[Freeze], now: Instant) -> Schedule
 def _claim(
     timer: Timer, following: Fire | None, backlog: Backlog | None, skipped: Sequence[SkippedRange]
 ) -> ScheduleClaim:
-    if timer.due_at is None:
-        raise ValueError(f"the timer of {timer.key} waits for nothing")
     is_same = following is not None and following.nominal_at == timer.nominal_at
-    return ScheduleClaim(
-        timer.tenant,
-        timer.schedule_id,
-        timer.tier,
-        timer.rev,
-        timer.epoch,
-        timer.version,
-        timer.timeout_seconds,
-        timer.nominal_at,
-        timer.due_at,
-        fires=(),
-        skipped=tuple(skipped),
+    return claim_of(
+        timer,
         following=following,
         zone_data=timer.zone_data if is_same else stamp(timer.trigger, following.nominal_at) if following else None,
-        backlog_at=first_of(timer.backlog),
+        skipped=skipped,
         backlog=backlog,
     )
 

@@ -7,7 +7,7 @@ stretch: a schedule that names every second makes a row each five minutes.
 
 from typing import Final
 
-from cronfleet.domain.claim import Fire, ScheduleClaim, SkippedRange
+from cronfleet.domain.claim import Fire, ScheduleClaim, SkippedRange, claim_of
 from cronfleet.domain.instant import MINUTE, Instant, floor_second, to_text
 from cronfleet.domain.reason import FREEZING, Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus, range_row
@@ -47,20 +47,11 @@ def shadow_claim(timer: Timer, now: Instant) -> ScheduleClaim:
     newest = latest_fires(timer.trigger, timer.nominal_at - 1, timer.capped(now), 1)
     last_at = newest[0] if newest else timer.nominal_at
     following = _following(timer, last_at, now)
-    return ScheduleClaim(
-        timer.tenant,
-        timer.schedule_id,
-        timer.tier,
-        timer.rev,
-        timer.epoch,
-        timer.version,
-        timer.timeout_seconds,
-        timer.nominal_at,
-        timer.due_at,
-        fires=(),
-        skipped=(SkippedRange(timer.nominal_at, last_at, shadow_reason(timer)),),
+    return claim_of(
+        timer,
         following=following,
         zone_data=stamp(timer.trigger, following.nominal_at) if following else None,
+        skipped=[SkippedRange(timer.nominal_at, last_at, shadow_reason(timer))],
     )
 
 
