@@ -41,7 +41,7 @@ def wishes(claim: Claim, fires: int | None = None, caught_up: int | None = None)
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Grant:
     """How much of a draft may go, by the slots that are free: its first `fires`, and so many caught up.
 
     `waiting` fires are due and have no slot; `waits_caught_up`: neither has some missed time whose turn has come.
@@ -59,7 +59,7 @@ class Share:
         return bool(self.fires or self.caught_up)
 
 
-def shared(drafts: Sequence[Draft], free: int, now: Instant) -> list[Share]:
+def grants(drafts: Sequence[Draft], free: int, now: Instant) -> list[Grant]:
     """What of one tenant's `drafts` may go when `free` slots are."""
     wanted = [
         (due_at, not is_caught_up, number)
@@ -70,12 +70,12 @@ def shared(drafts: Sequence[Draft], free: int, now: Instant) -> list[Share]:
     ]
     # Of those due at once missed time comes first, which has waited longest and comes in turns; then in their order.
     served = Counter((number, is_regular) for _, is_regular, number in sorted(wanted)[: max(0, free)])
-    return [_share(draft, served[number, True], served[number, False], now) for number, draft in enumerate(drafts)]
+    return [_grant(draft, served[number, True], served[number, False], now) for number, draft in enumerate(drafts)]
 
 
-def _share(draft: Draft, fires: int, caught_up: int, now: Instant) -> Share:
+def _grant(draft: Draft, fires: int, caught_up: int, now: Instant) -> Grant:
     waiting = sum(due_at <= now for due_at in draft.dues[fires:])
-    return Share(draft, fires, caught_up, waiting, caught_up < draft.caught_up)
+    return Grant(draft, fires, caught_up, waiting, caught_up < draft.caught_up)
 
 
 def _caught_up_dues(draft: Draft) -> tuple[Instant, ...]:

@@ -18,7 +18,7 @@ from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import MICROSECONDS, line_of_slots
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.slot import Slot, SlotLease, all_of, held_until, spacing, waits
-from cronfleet.domain.slot_plan import Share, Wish, shared, wishes
+from cronfleet.domain.slot_plan import Grant, Wish, grants, wishes
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.services.asking import ask
@@ -59,7 +59,7 @@ class SlotAllotments:
     store: JobStore
     now: Instant
     _limited: dict[str, _Limited] = field(default_factory=dict)
-    _shares: dict[int, Share] = field(default_factory=dict)
+    _grants: dict[int, Grant] = field(default_factory=dict)
     """By the identity of their items, which they keep alive."""
     _fresh: dict[str, _Fresh] = field(default_factory=dict)
     """By their holders."""
@@ -95,10 +95,10 @@ class SlotAllotments:
 
     def _within(self, drafts: Sequence[Draft], limited: _Limited) -> Iterator[Draft]:
         own = sum(limited.held_for(wish.holder) is not None for draft in drafts for wish in wishes(draft.claim))
-        for share in shared(drafts, len(limited.free(self.now)) + own, self.now):
-            self._shares[id(share.draft.item)] = share
-            if share.goes or not (share.draft.dues or share.draft.caught_up):
-                yield _narrow(share, self.now)
+        for grant in grants(drafts, len(limited.free(self.now)) + own, self.now):
+            self._grants[id(grant.draft.item)] = grant
+            if grant.goes or not (grant.draft.dues or grant.draft.caught_up):
+                yield _narrow(grant, self.now)
 
     # --- once the rate has said what may go -----------------------------------------------------------------
 
@@ -106,13 +106,13 @@ class SlotAllotments:
         """`parts` with the slots of what goes, and with places for what waits for a slot."""
         short: list[Part] = []
         for part in parts:
-            share = self._shares.pop(id(part.draft.item), None)
-            if share is None:
+            grant = self._grants.pop(id(part.draft.item), None)
+            if grant is None:
                 yield part
             elif part.waits:
-                yield replace(part, draft=share.draft)
+                yield replace(part, draft=grant.draft)
             else:
-                given = self._given(part, share)
+                given = self._given(part, grant)
                 if given.place is None and _is_short(given, self.now):
                     short.append(given)
                 elif given.place is not None or not given.waits:
@@ -122,10 +122,10 @@ class SlotAllotments:
 
     def without(self) -> list[Part]:
         """What has no slot at all and waits, or is put off to its next turn; the rest is left to the next tick."""
-        left = [share for share in self._shares.values() if not share.goes]
-        self._shares.clear()
-        put_off = [Part(share.draft, 0, 0) for share in left if not share.draft.dues and share.waits_caught_up]
-        waiting = [Part(share.draft, 0, 0, needs_slot=True) for share in left if share.waiting]
+        left = [grant for grant in self._grants.values() if not grant.goes]
+        self._grants.clear()
+        put_off = [Part(grant.draft, 0, 0) for grant in left if not grant.draft.dues and grant.waits_caught_up]
+        waiting = [Part(grant.draft, 0, 0, needs_slot=True) for grant in left if grant.waiting]
         return [*self._placed(put_off), *waiting]
 
     def _still_placed(self, part: Part) -> Part:
@@ -134,7 +134,7 @@ class SlotAllotments:
             return part
         return replace(part, place=place, why=waits(self._limited[part.tenant].limit, place))
 
-    def _given(self, part: Part, share: Share) -> Part:
+    def _given(self, part: Part, grant: Grant) -> Part:
         """`part` of the whole draft again, as far as slots could be had for it."""
         wanted = list(wishes(part.draft.claim, part.fires, part.caught_up))
         tenant_id = part.draft.tenant
@@ -145,7 +145,7 @@ class SlotAllotments:
                 break
             slots.append(slot)
         fires = min(part.fires, len(slots))
-        whole = replace(part, draft=share.draft, fires=fires, caught_up=len(slots) - fires, slots=tuple(slots))
+        whole = replace(part, draft=grant.draft, fires=fires, caught_up=len(slots) - fires, slots=tuple(slots))
         return replace(whole, place=None, why=None) if fires < part.fires else whole
 
     def _take(self, limited: _Limited, wish: Wish) -> SlotLease | None:
@@ -227,12 +227,12 @@ class SlotAllotments:
                 return  # It ends with its lease.
 
 
-def _narrow(share: Share, now: Instant) -> Draft:
+def _narrow(grant: Grant, now: Instant) -> Draft:
     """The draft of what has a slot."""
-    draft = share.draft
-    if not isinstance(draft.item, Timer) or (share.fires, share.caught_up) == (len(draft.dues), draft.caught_up):
+    draft = grant.draft
+    if not isinstance(draft.item, Timer) or (grant.fires, grant.caught_up) == (len(draft.dues), draft.caught_up):
         return draft
-    return replace(draft, claim=narrowed(draft, draft.item, now, share.fires, share.caught_up))
+    return replace(draft, claim=narrowed(draft, draft.item, now, grant.fires, grant.caught_up))
 
 
 def _is_short(part: Part, now: Instant) -> bool:
