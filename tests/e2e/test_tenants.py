@@ -112,7 +112,7 @@ def test_nothing_starts_after_a_freeze_has_returned_until_it_is_thawed(acme):
     assert frozen.status == 201, frozen
     frozen_at = _now()
     time.sleep(5)
-    assert [row for row in acme.runs("beat") if _started_after(row, frozen_at)] == []
+    assert _started(acme, frozen_at) == []
     thawed = acme.ask("tenant_admin", "DELETE", f"/v1/freezes/{frozen.body['id']}?reason=over")
     assert thawed.status in (200, 204), thawed
     _wait(lambda: any(_started_after(row, frozen_at) for row in acme.runs("beat")))
@@ -126,7 +126,7 @@ def test_a_suspended_tenant_reads_starts_nothing_and_goes_on_when_it_is_resumed(
     assert refused.body["type"] == "urn:cronfleet:problem:tenant-suspended"
     assert "unpaid" in refused.body["detail"]
     assert acme.ask("viewer", "GET", "/v1/schedules/beat").status == 200
-    assert [row for row in acme.runs("beat") if _started_after(row, suspended_at)] == []
+    assert _started(acme, suspended_at) == []
     assert api.ask("POST", "/v1/tenants/acme/resume", {"reason": "paid"}).body["status"] == "active"
     _wait(lambda: any(_started_after(row, suspended_at) for row in acme.runs("beat")))
     assert acme.ask("operator", "POST", "/v1/schedules/beat/pause", {"reason": "seen enough"}).status == 200
@@ -200,6 +200,12 @@ def _started_after(row: dict[str, Any], moment: datetime) -> bool:
     """Whether its target was called after `moment`; a row that a freeze ended was begun by a worker, and no more."""
     began_at = row["started_at"]
     return row["status"] != "frozen" and began_at is not None and datetime.fromisoformat(began_at) > moment
+
+
+def _started(tenant: Tenant, moment: datetime) -> list[dict[str, Any]]:
+    """The runs whose target was called after `moment`, once it is decided of each that a worker has begun."""
+    rows = _wait(lambda: (rows := tenant.runs("beat")) and all(row["status"] != "running" for row in rows) and rows)
+    return [row for row in rows if _started_after(row, moment)]
 
 
 def _wait(look: Any, seconds: float = PATIENCE_SECONDS) -> Any:
