@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cronfleet.domain.crowded import Jitter
 from cronfleet.domain.reason import Code
-from cronfleet.domain.run import Outcome, RunStatus
+from cronfleet.domain.run import Lane, Outcome, RunStatus
 from cronfleet.domain.schedule import Status
 from cronfleet.domain.warning import WarningCode
 
@@ -175,7 +175,7 @@ class RunAnswer(Answered):
         examples=["acme~billing-nightly~1~20261201T203000Z~schedule"],
     )
     schedule_id: str = Field(description="The schedule that it belongs to.")
-    cause: str = Field(description="`schedule`, or `manual-` and an id.")
+    cause: str = Field(description="`schedule`, or `manual-`, `rerun-` or `backfill-` and an id.")
     nominal_at: Time = Field(description="The time that the trigger named; of a range, its first.")
     until_nominal_at: Time | None = Field(description="Of a range: its last nominal time.")
     due_at: Time = Field(description="nominal_at after jitter or deferral.")
@@ -185,6 +185,10 @@ class RunAnswer(Answered):
     lag_seconds: float | None = Field(description="started_at minus due_at.")
     status: RunStatus = Field(description="docs/states.md has the moves.")
     version: int = Field(description="The version of the schedule that it runs; 0: of none.")
+    is_pinned: bool = Field(description="Whether it keeps that version, whatever is current when it starts.")
+    ancestor: str | None = Field(description="The run id that it repeats, of a re-run.")
+    operation: str | None = Field(description="The operation that asked for it, if one did.")
+    lane: Lane = Field(description="`live`, or `backfill`: it yields to live runs.")
     retry_at: Time | None = Field(description="When the next attempt is due, while it waits for that.")
     resent_at: Time | None = Field(
         description="When the message that started it was sent again, the first being lost or late."

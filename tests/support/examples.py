@@ -143,6 +143,7 @@ def rows() -> list[Run]:
         run(NOON + MINUTE, rev=7, fence=3, attempts=(failed, lost, going)),
         run(NOON, manual, status=RunStatus.QUEUED, attempts=(), payload=None, has_payload=True, started_at=None),
         run(NOON + SECOND, manual, status=RunStatus.QUEUED, payload={"a": [1.5, "x"]}, has_payload=True),
+        run(NOON, "rerun-o1x2", ancestor="acme~nightly~1~20261130T110000Z~schedule", operation="o1", is_pinned=True),
         run(NOON + HOUR, status=RunStatus.WAITING, lease_until=None, retry_at=NOON + DAY, reason=WHY),
         run(NOON - HOUR, status=RunStatus.DEAD, finished_at=NOON, attempts=(failed,), lease_until=None, reason=missed),
         Run(

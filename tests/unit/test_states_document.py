@@ -138,8 +138,9 @@ def attempted(cause: str, attempt: int) -> Run:
 ATTEMPTS: dict[str, Run] = {
     "schedule, first": attempted("schedule", 1),
     "schedule, later": attempted("schedule", 2),
-    "manual, first": attempted("manual-7", 1),
-    "manual, later": attempted("manual-7", 2),
+    "other causes, first": attempted("manual-7", 1),
+    "pinned, first": replace(attempted("rerun-7", 1), is_pinned=True),
+    "other causes, later": attempted("manual-7", 2),
 }
 
 

@@ -170,7 +170,7 @@ Admission: TypeAlias = Admit | End | Wait
 def decide_admission(run: Run, timer: Timer | None, now: Instant, freezes: Sequence[Freeze] = ()) -> Admission:
     """Whether the schedule, read strongly after the row was started, still wants this attempt.
 
-    Manual causes pass a pause and a changed trigger, but not the end of the schedule's life: one that is created
+    Other causes pass a pause and a changed trigger, but not the end of the schedule's life: one that is created
     anew under the same id owes its predecessor nothing. A retry waits out a pause; a first attempt ends with it.
     `freezes` are those of the schedule that are in force or have lately ended: nothing passes one.
     """
@@ -187,7 +187,7 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant, freezes: Seque
         if ended_at is not None and run.own_due_at > ended_at:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
-    return _frozen(run, timer, now, freezes) or Admit(timer.version if first else run.version)
+    return _frozen(run, timer, now, freezes) or Admit(timer.version if first and not run.is_pinned else run.version)
 
 
 def _frozen(run: Run, timer: Timer, now: Instant, freezes: Sequence[Freeze]) -> Admission | None:

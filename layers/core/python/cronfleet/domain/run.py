@@ -19,6 +19,11 @@ from cronfleet.domain.tenant import ID_PATTERN
 
 SCHEDULE_CAUSE: Final = "schedule"
 MANUAL_CAUSE: Final = "manual"
+RERUN_CAUSE: Final = "rerun"
+BACKFILL_CAUSE: Final = "backfill"
+
+OPERATION_MARK: Final = "o"
+"""How the ids of operations begin; no other id does, so that a cause tells whether an operation asked for the run."""
 
 MESSAGE_MAX_AGE: Final = 15 * DAY
 """Older messages are refused: queues keep theirs for 14 days, so an older claim is a stray copy."""
@@ -30,14 +35,24 @@ ROW_LIFE_SECONDS: Final = ROW_LIFE_DAYS * 24 * 3600
 MAX_ERROR_CHARACTERS: Final = 400
 """Of an attempt's error, as it is kept: rows stay small."""
 
-_CAUSE: Final = re.compile(rf"{SCHEDULE_CAUSE}|{MANUAL_CAUSE}-[0-9a-z]{{1,40}}")
+_CAUSE: Final = re.compile(rf"{SCHEDULE_CAUSE}|(?:{MANUAL_CAUSE}|{RERUN_CAUSE}|{BACKFILL_CAUSE})-[0-9a-z]{{1,40}}")
+
+
+class Lane(StrEnum):
+    """Which way a run takes to a worker."""
+
+    LIVE = "live"
+    """Its tier's queue: what is wanted now."""
+    BACKFILL = "backfill"
+    """A queue of its own, which yields to live traffic: what an operation asked for."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RunKey:
     """What makes a run the same run: its text is the run id and the idempotency key.
 
-    `cause` is `schedule`, or `manual-` and the id of the request that asked for it.
+    `cause` is `schedule`, or `manual-`, `rerun-` or `backfill-` and the id of the request or operation that asked for
+    it.
     """
 
     tenant: str
@@ -55,6 +70,12 @@ class RunKey:
     def is_scheduled(self) -> bool:
         """Whether a fire of the trigger made it, and no request."""
         return self.cause == SCHEDULE_CAUSE
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of the run: an operation's runs yield to live traffic, and a single request's do not."""
+        word, _, said = self.cause.partition("-")
+        return Lane.BACKFILL if word == BACKFILL_CAUSE or said.startswith(OPERATION_MARK) else Lane.LIVE
 
     @classmethod
     def parse(cls, run_id: str) -> "RunKey":
@@ -212,6 +233,12 @@ class Run:
     """Of a run that was caught up: why it is late."""
     kept_days: int = ROW_LIFE_DAYS
     """How long the row is kept after its latest write."""
+    ancestor: str = ""
+    """The run id that this run repeats."""
+    operation: str = ""
+    """The id of the operation that asked for it."""
+    is_pinned: bool = False
+    """Whether its first attempt keeps `version`, and does not take the one that is current when it starts."""
 
     @property
     def own_due_at(self) -> Instant:

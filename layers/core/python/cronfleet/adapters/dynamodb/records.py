@@ -7,7 +7,7 @@ item of a failed update. `items/` turns domain values into records and back.
 import json
 from typing import Any, TypeVar
 
-from pynamodb.attributes import Attribute, BinaryAttribute, UnicodeAttribute
+from pynamodb.attributes import Attribute, BinaryAttribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.constants import NUMBER, STRING
 from pynamodb.exceptions import AttributeDeserializationError
 from pynamodb.models import Model
@@ -170,6 +170,9 @@ class RunRecord(Model):
     late = JsonAttribute(null=True)
     payload = JsonAttribute(null=True)
     kept_days = WholeAttribute(null=True)
+    ancestor = UnicodeAttribute(null=True)
+    operation = UnicodeAttribute(null=True)
+    is_pinned = BooleanAttribute(null=True)
     failed_tenant = UnicodeAttribute(null=True)
     expires_at = WholeAttribute()
 

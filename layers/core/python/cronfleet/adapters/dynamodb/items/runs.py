@@ -40,6 +40,9 @@ def run_item(run: Run, now: Instant) -> Item:
         # In a list, so that an override with null is told from no override.
         payload=[run.payload] if run.has_payload else None,
         kept_days=None if run.kept_days == ROW_LIFE_DAYS else run.kept_days,
+        ancestor=run.ancestor or None,
+        operation=run.operation or None,
+        is_pinned=run.is_pinned or None,
         failed_tenant=run.key.tenant if run.status in FAILED else None,
         expires_at=_expiry(run, now),
     )
@@ -85,6 +88,9 @@ def _run(record: RunRecord) -> Run:
         payload=None if payload is None else payload[0],
         has_payload=payload is not None,
         kept_days=record.kept_days or ROW_LIFE_DAYS,
+        ancestor=record.ancestor or "",
+        operation=record.operation or "",
+        is_pinned=bool(record.is_pinned),
     )
 
 
