@@ -15,6 +15,8 @@ from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
 from cronfleet.domain.freeze import Freeze, FreezeDirectory, FreezeList, TenantScope, with_freeze
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
+from cronfleet.domain.operation import Kind as OperationKind
+from cronfleet.domain.operation import Operation
 from cronfleet.domain.rate import line_of_key, line_of_slots, line_of_tenant
 from cronfleet.domain.retiming import for_calendar
 from cronfleet.domain.run import Run, RunKey, RunStatus
@@ -41,6 +43,7 @@ from cronfleet.ports.job_store import (
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
+    PutOperation,
     PutTenant,
     Refused,
     Write,
@@ -96,6 +99,9 @@ def furnished(engine: Engine, tenant: str) -> None:
     going, over = for_calendar(tenant, "uk", 2, NOON), for_calendar(tenant, "uk", 3, NOON)
     store.commit([InsertRetiming(going), InsertRetiming(over)])
     store.put_retiming(over.ended(NOON + MINUTE))
+    asked_for = Operation(tenant, "o1", OperationKind.BACKFILL, {}, "ada", NOON, f"o1-{tenant}")
+    over_now = replace(asked_for, operation_id="o2", change_id=f"o2-{tenant}", ended_at=NOON)
+    store.commit([PutOperation(asked_for, None), PutOperation(over_now, None)])
     store.take_slot(Slot(tenant, 1, fence=1, holder="run-1", until=NOON + HOUR, taken_at=NOON), Slot(tenant, 1))
     for line in (line_of_tenant(tenant), line_of_slots(tenant), line_of_key(key.key_id)):
         store.draw(line, 1_000, floor=NOON * 1_000)
@@ -141,6 +147,7 @@ ALL = {
     "calendars": 1,
     "calendar_versions": 2,
     "retimings": 2,
+    "operations": 2,
     "slots": 1,
     "lines": 3,
     "remembered_answers": 1,

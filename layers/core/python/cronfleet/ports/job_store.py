@@ -26,6 +26,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.operations import OperationStore, PutOperation
 from cronfleet.ports.page import Page
 from cronfleet.ports.peeking import PeekStore
 from cronfleet.ports.rates import RateStore
@@ -218,6 +219,7 @@ Put: TypeAlias = (
     | PutApiKey
     | ListApiKey
     | InsertDeletion
+    | PutOperation
 )
 """The writes that leave an item."""
 
@@ -473,6 +475,7 @@ class JobStore(
     ApiKeyStore,
     AuditStore,
     DeletionStore,
+    OperationStore,
     Protocol,
 ):
     """All of it."""

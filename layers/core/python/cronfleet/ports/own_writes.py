@@ -16,6 +16,7 @@ from cronfleet.ports.job_store import (
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
+    PutOperation,
     PutTenant,
     PutZoneRelease,
     ReplaceRun,
@@ -37,7 +38,7 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, Timer) and before.change_id != stored.change_id == timer.change_id
         case InsertAudit(entry):
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
-        case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing) | PutApiKey(thing):
+        case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing) | PutApiKey(thing) | PutOperation(thing):
             return type(stored) is type(thing) and stored.change_id == thing.change_id
         case PutFreezeDirectory(thing) | PutFreezeList(thing):
             return stored is not None and stored.change_id == thing.change_id

@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
+from cronfleet.adapters.dynamodb.operations import DynamoOperations
 from cronfleet.adapters.dynamodb.peeking import DynamoPeeking
 from cronfleet.adapters.dynamodb.rates import DynamoRates
 from cronfleet.adapters.dynamodb.retimings import DynamoRetimings
@@ -53,6 +54,7 @@ class DynamoJobStore(
     DynamoApiKeys,
     DynamoAudit,
     DynamoDeletions,
+    DynamoOperations,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

@@ -109,12 +109,17 @@ class Look:
         return Found(found, None)
 
     def jobs(self, tenant: str, cursor: str | None, limit: int) -> Found:
+        operations = self._items(schema.OPERATIONS, tenant, limit) if cursor is None else []
+        if operations:
+            own = [_owned(Kind.OPERATIONS, schema.OPERATIONS, tenant, one["sk"]["S"]) for one in operations]
+            return Found(own, None)
         opened, start = (keys.OPEN_RETIMINGS, None) if cursor is None else _job_start(cursor)
         for _ in range(MAX_PAGES):
             items, last = self._page(schema.RETIMINGS, opened, _PAGE, start=start)
-            own = [one for one in items if one.get("tenant", {}).get("S") == tenant][:limit]
-            if own:
-                return Found([_owned(Kind.RETIMINGS, schema.RETIMINGS, opened, one["sk"]["S"]) for one in own], cursor)
+            mine = [one for one in items if one.get("tenant", {}).get("S") == tenant][:limit]
+            if mine:
+                own = [_owned(Kind.RETIMINGS, schema.RETIMINGS, opened, one["sk"]["S"]) for one in mine]
+                return Found(own, cursor)
             if last is None and opened == keys.FINISHED_RETIMINGS:
                 return Found([], None)
             opened, start = (opened, last) if last is not None else (keys.FINISHED_RETIMINGS, None)

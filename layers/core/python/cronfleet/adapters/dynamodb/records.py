@@ -298,6 +298,37 @@ class RetimingRecord(Model):
     expires_at = WholeAttribute(null=True)
 
 
+class OperationRecord(Model):
+    """A backfill, re-run or redrive; its tenant and id stand in its key."""
+
+    class Meta:
+        table_name = schema.OPERATIONS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    kind = UnicodeAttribute()
+    asked = JsonAttribute()
+    created_by = UnicodeAttribute()
+    created_at = WholeAttribute()
+    change_id = UnicodeAttribute()
+    reason = UnicodeAttribute(null=True)
+    total = WholeAttribute(null=True)
+    max_concurrent = WholeAttribute()
+    rate_per_minute = WholeAttribute(null=True)
+    status = UnicodeAttribute()
+    cursor = UnicodeAttribute(null=True)
+    is_drawn = BooleanAttribute(null=True)
+    open = JsonAttribute(null=True)
+    counts = JsonAttribute(null=True)
+    recent = JsonAttribute(null=True)
+    line_at = WholeAttribute()
+    stopped = JsonAttribute(null=True)
+    changed_at = WholeAttribute()
+    ended_at = WholeAttribute(null=True)
+    rev = WholeAttribute()
+    expires_at = WholeAttribute(null=True)
+
+
 class ZoneReleaseRecord(Model):
     """The zone release in force, and the one that is coming."""
 

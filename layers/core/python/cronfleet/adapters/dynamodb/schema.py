@@ -82,6 +82,8 @@ DIRECTORY: Final = Index("directory", Key("directory"), Key("tenant_id"), ())
 BY_SUBJECT: Final = Index("by_subject", Key("chain"), Key("sk"), ("at", "actor", "action"))
 # Sparse: the end of a chain carries `unsealed` until a seal holds it. Keys alone; a tenant's stand side by side.
 UNSEALED: Final = Index("unsealed", Key("unsealed"), Key("pk"), ())
+# A tenant's operations by when they were asked for. Keys alone, none of which changes.
+BY_CREATION: Final = Index("by_creation", Key("pk"), Key("created_at", "N"), ())
 
 SCHEDULES: Final = Table(
     name="schedules",
@@ -173,4 +175,26 @@ SLOTS: Final = Table(
 )
 """How many runs of a tenant go on at once: one item per slot, only where a tenant has a limit."""
 
-TABLES: Final = (SCHEDULES, RUNS, SHARDS, AUDIT, CHAINS, TENANTS, RECEIPTS, RETIMINGS, CALENDARS, HEARTBEATS, SLOTS)
+OPERATIONS: Final = Table(
+    name="operations",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    indexes=(BY_CREATION,),
+    ttl=TTL_ATTRIBUTE,
+)
+"""Backfills, re-runs and redrives by tenant and id; what is over expires after its runs have."""
+
+TABLES: Final = (
+    SCHEDULES,
+    RUNS,
+    SHARDS,
+    AUDIT,
+    CHAINS,
+    TENANTS,
+    RECEIPTS,
+    RETIMINGS,
+    CALENDARS,
+    HEARTBEATS,
+    SLOTS,
+    OPERATIONS,
+)

@@ -17,6 +17,7 @@ from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
 from cronfleet.adapters.dynamodb.items.deletions import deletion_of
 from cronfleet.adapters.dynamodb.items.heartbeats import heartbeat_item, heartbeat_of, ping_item, ping_of
+from cronfleet.adapters.dynamodb.items.operations import operation_of
 from cronfleet.adapters.dynamodb.items.retimings import (
     release_item,
     release_of,
@@ -26,6 +27,7 @@ from cronfleet.adapters.dynamodb.items.retimings import (
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
 from cronfleet.adapters.dynamodb.items.tenants import idempotency_item, idempotency_of, tenant_item, tenant_of
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of, timer_item, timer_of
+from cronfleet.adapters.dynamodb.operations import parts_of_operation
 from cronfleet.adapters.dynamodb.schedule_counts import count_actions
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.instant import Instant
@@ -54,6 +56,7 @@ from cronfleet.ports.job_store import (
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
+    PutOperation,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -205,6 +208,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.TENANTS, *parts_of_key(write)
         case InsertDeletion():
             return parts_of_deletion(write)
+        case PutOperation():
+            return parts_of_operation(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -289,6 +294,8 @@ def _read(write: Fixed, item: Item) -> Any:
             return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
         case PutHeartbeat() | InsertPing():
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
+        case PutOperation():
+            return operation_of(item)
         case PutTenant() | PutFreezeDirectory() | PutFreezeList() | PutApiKey() | ListApiKey() | InsertDeletion():
             return _read_of_tenants(write, item)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():

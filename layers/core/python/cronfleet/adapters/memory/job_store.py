@@ -7,6 +7,7 @@ from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
+from cronfleet.adapters.memory.operations import MemoryOperations
 from cronfleet.adapters.memory.peeking import MemoryPeeking
 from cronfleet.adapters.memory.rates import MemoryRates
 from cronfleet.adapters.memory.retimings import MemoryRetimings
@@ -41,6 +42,7 @@ class MemoryJobStore(
     MemoryApiKeys,
     MemoryAudit,
     MemoryDeletions,
+    MemoryOperations,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -15,6 +15,7 @@ from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.operation import Operation
 from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Timer
@@ -82,4 +83,6 @@ class State:
     """By tenant and number."""
     open_deletions: dict[str, Deletion] = field(default_factory=dict)
     ended_deletions: dict[str, Deletion] = field(default_factory=dict)
+    operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
+    """By tenant and id."""
     skew_ms: int | None = 0

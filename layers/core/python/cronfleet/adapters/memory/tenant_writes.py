@@ -5,17 +5,26 @@ from typing import Any, TypeAlias, assert_never
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
+from cronfleet.adapters.memory.operations import may_put_operation
 from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.operations import PutOperation
 from cronfleet.ports.schedule_counts import CountSchedules
 from cronfleet.ports.tenants import PutTenant
 
 TenantWrite: TypeAlias = (
-    PutTenant | CountSchedules | PutApiKey | ListApiKey | PutFreezeDirectory | PutFreezeList | InsertDeletion
+    PutTenant
+    | CountSchedules
+    | PutApiKey
+    | ListApiKey
+    | PutFreezeDirectory
+    | PutFreezeList
+    | InsertDeletion
+    | PutOperation
 )
 
 
@@ -32,6 +41,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_freezes(state, write)
         case InsertDeletion():
             return stored_deletion(state, write)
+        case PutOperation(operation):
+            return state.operations.get((operation.tenant, operation.operation_id))
     assert_never(write)
 
 
@@ -46,6 +57,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return stored is None
         case PutApiKey() | ListApiKey():
             return may_put_key(write, stored)
+        case PutOperation():
+            return may_put_operation(write, stored)
         case PutFreezeDirectory(after) | PutFreezeList(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
     assert_never(write)
@@ -64,5 +77,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_freezes(state, write)
         case InsertDeletion():
             put_deletion(state, write)
+        case PutOperation(operation):
+            state.operations[operation.tenant, operation.operation_id] = operation
         case _:
             assert_never(write)

@@ -36,6 +36,7 @@ from cronfleet.ports.job_store import (
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
+    PutOperation,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -98,6 +99,7 @@ def _stored(state: State, write: Write) -> Any:
             | PutFreezeDirectory()
             | PutFreezeList()
             | InsertDeletion()
+            | PutOperation()
         ):
             return stored_of_tenant(state, write)
     assert_never(write)
@@ -158,6 +160,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutFreezeDirectory()
             | PutFreezeList()
             | InsertDeletion()
+            | PutOperation()
         ):
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
@@ -187,6 +190,7 @@ def _apply(state: State, write: Write) -> None:
             | PutFreezeDirectory()
             | PutFreezeList()
             | InsertDeletion()
+            | PutOperation()
         ):
             put_of_tenant(state, write)
         case _:
