@@ -63,8 +63,9 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.CALENDARS, LOOK_UP)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
     job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
-    # Which tenants' records say what rate, the lines of their rates, and what is frozen; no way to list anything.
-    job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + UPDATE)
+    # Which tenants' records say what rate, the lines of their rates, and what is frozen, with
+    # the rest of the noticeboard.
+    job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + UPDATE)
     job_store.grant(role, schema.AUDIT, APPEND)
     job_store.grant(role, schema.CHAINS, LOOK_UP + APPEND)
     run_queues.grant_send(role)

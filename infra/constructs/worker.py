@@ -47,9 +47,9 @@ class Worker(Function):
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # A late message of a deleted tenant leaves no row.
         job_store.grant(self.role, schema.RUNS, DELETE)
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
+        # Tenants' records and freezes, and the noticeboard.
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, QUERY + CHANGE)
         self._grant_targets()

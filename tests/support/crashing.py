@@ -43,6 +43,7 @@ CALM: Final = 35 * SECOND
 READS: Final = frozenset(
     {
         "get_lease",
+        "get_notices",
         "get_freeze_directory",
         "get_freeze_list",
         "get_freeze_lists",

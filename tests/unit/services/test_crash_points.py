@@ -109,7 +109,7 @@ def moments(scene: Callable[[], CrashingWorld], function: str, *, all_moments: b
     return [one for one in stops.heard if one.function == function]
 
 
-DECIDING = {"get_freeze_directory", "get_tenants", "draw"}
+DECIDING = {"get_notices", "get_tenants", "draw"}
 """What a dispatcher asks besides what is due, before it plans."""
 
 
@@ -121,7 +121,7 @@ def test_the_scene_passes_through_every_call_that_matters() -> None:
         },
         WORKER: {
             *("insert_run", "get_run", "get_timer", "get_definition", "replace_run", "take_gate", "call", "commit"),
-            "get_freeze_directory",
+            "get_notices",
         },
         SWEEPER: {"get_tenants", "get_lease", "get_books", "batches", "get_runs", "send", "put_books"},
     }

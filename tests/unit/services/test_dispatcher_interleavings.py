@@ -93,7 +93,7 @@ def steps_of_one() -> int:
 STEPS = steps_of_one()
 
 
-DECIDING = {"get_freeze_directory", "get_tenants"}
+DECIDING = {"get_notices", "get_tenants"}
 """What a dispatcher asks besides what is due, before it plans."""
 
 

@@ -40,7 +40,7 @@ def test_a_worker_that_a_freeze_overtakes_anywhere_starts_only_what_it_had_asked
     world = Workshop()
     worker = world.deliver_as_actor("worker").run(worker_steps)
     with no_actor_left(worker):
-        had_asked = "get_freeze_directory" in worker.steps
+        had_asked = "get_notices" in worker.steps
         had_begun = bool(world.targets.made)
         freezing_actor(world, freeze).finish()
         worker.finish()

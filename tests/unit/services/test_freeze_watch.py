@@ -9,6 +9,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.freeze import HELD, OBEYED_AFTER, Freeze, TenantScope
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.lease import MAX_SKEW
+from cronfleet.domain.noticeboard import Notices
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import RunStatus
 from cronfleet.ports.job_store import Damaged, NoAnswer
@@ -81,11 +82,11 @@ def test_a_list_that_cannot_be_read_stops_nobody_and_calls_a_person(here: Here, 
     def broken(*_: Any, **__: Any) -> Any:
         raise Damaged("FREEZES", "x", "spoilt")
 
-    for name in ("get_freeze_list", "get_freeze_directory"):
-        monkeypatch.setattr(here.store, name, broken)
+    monkeypatch.setattr(here.store, "get_freeze_list", broken)
+    monkeypatch.setattr(here.store, "get_notices", lambda **_: Notices(None, unreadable=("spoilt",)))
     here.clock.advance(HELD)
     assert [one.freeze_id for one in here.known(here.strong)] == [freeze_id], "it goes by what it knew"
-    assert {name for name, _ in here.notes.alarms} == {"freezes_damaged"}
+    assert {name for name, _ in here.notes.alarms} == {"freezes_damaged", "notices_damaged"}
 
 
 def test_a_silent_store_is_no_answer_and_not_nothing_frozen(here: Here, monkeypatch: Any) -> None:
@@ -95,7 +96,7 @@ def test_a_silent_store_is_no_answer_and_not_nothing_frozen(here: Here, monkeypa
         asked.append(1)
         raise NoAnswer("silence")
 
-    monkeypatch.setattr(here.store, "get_freeze_directory", silent)
+    monkeypatch.setattr(here.store, "get_notices", silent)
     with pytest.raises(NoAnswer):
         here.strong.freezes([TENANT])
     assert len(asked) == MAX_ASKS

@@ -29,7 +29,7 @@ def only_run_timer(world: Workshop) -> RunTimer:
 def test_an_ordinary_run_costs_two_writes_one_strong_read_one_definition_and_once_a_second_what_is_frozen() -> None:
     world = Workshop()
     ordinary = ["insert_run", "get_timer", "get_definition", "call", "replace_run"]
-    assert calls_of(world) == [*ordinary[:2], "get_freeze_directory", *ordinary[2:]]
+    assert calls_of(world) == [*ordinary[:2], "get_notices", *ordinary[2:]]
 
 
 def test_a_run_that_succeeds_is_in_the_ledger_with_its_attempt_and_its_lag() -> None:

@@ -88,7 +88,7 @@ def test_the_scenes_pass_through_every_call_that_a_worker_makes() -> None:
     assert seen == {
         "insert_run",
         "get_run",
-        "get_freeze_directory",
+        "get_notices",
         "get_timer",
         "get_definition",
         "replace_run",

@@ -146,7 +146,7 @@ def test_a_run_in_its_slot_costs_one_write_more_at_its_end() -> None:
     world = LimitedWorkshop()
     assert world.held == 1
     world.clock.advance(2 * SECOND)
-    reads = ["get_timer", "get_freeze_directory", "get_definition"]
+    reads = ["get_timer", "get_notices", "get_definition"]
     assert calls_of(world) == ["insert_run", *reads, "call", "replace_run", "release_slot"]
     assert (world.held, world.slots[0].held_ms) == (0, 2 * SECOND)
 

@@ -26,6 +26,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.noticeboard import NoticeStore, PutSheet
 from cronfleet.ports.operations import OperationStore, PutOperation
 from cronfleet.ports.page import Page
 from cronfleet.ports.peeking import PeekStore
@@ -216,6 +217,7 @@ Put: TypeAlias = (
     | PutTenant
     | PutFreezeDirectory
     | PutFreezeList
+    | PutSheet
     | PutApiKey
     | ListApiKey
     | InsertDeletion
@@ -471,6 +473,7 @@ class JobStore(
     RateStore,
     PeekStore,
     FreezeStore,
+    NoticeStore,
     SlotStore,
     ApiKeyStore,
     AuditStore,

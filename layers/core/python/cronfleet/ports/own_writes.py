@@ -17,6 +17,7 @@ from cronfleet.ports.job_store import (
     PutFreezeList,
     PutHeartbeat,
     PutOperation,
+    PutSheet,
     PutTenant,
     PutZoneRelease,
     ReplaceRun,
@@ -40,7 +41,7 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
         case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing) | PutApiKey(thing) | PutOperation(thing):
             return type(stored) is type(thing) and stored.change_id == thing.change_id
-        case PutFreezeDirectory(thing) | PutFreezeList(thing):
+        case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing):
             return stored is not None and stored.change_id == thing.change_id
         case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing) | InsertDeletion(thing):
             return bool(stored == thing)

@@ -11,46 +11,40 @@ from typing import Final
 
 from cronfleet.domain.claim import DueItem
 from cronfleet.domain.freeze import HELD, Freeze, FreezeDirectory, Freezes, label_hashes
-from cronfleet.domain.instant import EARLIEST, Instant
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import Damaged, JobStore
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.noticeboard import Noticeboard
 
 MAX_LISTS: Final = 1_000
 """Tenants whose freezes a process remembers; then it forgets them all, and reads again."""
-
-_NEVER: Final = EARLIEST - HELD
 
 
 class FreezeWatch:
     """One for each service of a process."""
 
-    def __init__(self, store: JobStore, clock: Clock, telemetry: Telemetry | None = None, *, consistent: bool) -> None:
+    def __init__(
+        self,
+        store: JobStore,
+        clock: Clock,
+        telemetry: Telemetry | None = None,
+        *,
+        consistent: bool,
+        board: Noticeboard | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
         self._consistent = consistent
-        self._directory = FreezeDirectory()
-        self._directory_at: Instant = _NEVER
+        self.board = board or Noticeboard(store, clock, telemetry, consistent=consistent)
         self._lists: dict[str, tuple[Instant, tuple[Freeze, ...]]] = {}
 
     def directory(self) -> FreezeDirectory:
         """The installation's directory, at most `HELD` old. Raises `NoAnswer`."""
-        now = self._clock.now()
-        if not _is_fresh(self._directory_at, now):
-            self._directory = self._read_directory()
-            self._directory_at = now
-        return self._directory
-
-    def _read_directory(self) -> FreezeDirectory:
-        try:
-            return ask(lambda: self._store.get_freeze_directory(consistent=self._consistent))
-        except Damaged as error:
-            # One bad item must not stop the installation: what was known before goes on, and a person is called.
-            self._alarm(error)
-            return self._directory
+        return self.board.directory()
 
     def freezes(self, tenants: Collection[str]) -> Freezes:
         """What is frozen of `tenants`, and lately was, at most `HELD` old. Raises `NoAnswer`."""

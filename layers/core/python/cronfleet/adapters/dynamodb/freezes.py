@@ -6,8 +6,11 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.freezes import directory_item, directory_of, freeze_list_item, freeze_list_of
+from cronfleet.adapters.dynamodb.items.noticeboard import sheet_item, sheet_of
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
+from cronfleet.domain.noticeboard import Sheet
 from cronfleet.ports.freezes import FreezeWrite, PutFreezeDirectory
+from cronfleet.ports.noticeboard import PutSheet
 
 _SAME_REV = Expression("#rev = :rev")
 
@@ -32,15 +35,19 @@ class DynamoFreezes:
         return {one.tenant: one for one in lists}
 
 
-def parts_of_freezes(write: FreezeWrite) -> tuple[schema.Table, Item, Expression, Item | None]:
+def parts_of_freezes(write: FreezeWrite | PutSheet) -> tuple[schema.Table, Item, Expression, Item | None]:
     """The table, item and condition of a write."""
+    if isinstance(write, PutSheet):
+        return schema.TENANTS, sheet_item(write.sheet), *_same(write.sheet.rev - 1)
     if isinstance(write, PutFreezeDirectory):
         return schema.TENANTS, directory_item(write.directory), *_same(write.directory.rev - 1)
     return schema.TENANTS, freeze_list_item(write.freezes), *_same(write.freezes.rev - 1)
 
 
-def stored_freezes(write: FreezeWrite, item: Item) -> FreezeDirectory | FreezeList:
+def stored_freezes(write: FreezeWrite | PutSheet, item: Item) -> FreezeDirectory | FreezeList | Sheet:
     """What stands where `write` is to write."""
+    if isinstance(write, PutSheet):
+        return sheet_of(item)
     return directory_of(item) if isinstance(write, PutFreezeDirectory) else freeze_list_of(item)
 
 

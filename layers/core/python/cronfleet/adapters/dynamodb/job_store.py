@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
+from cronfleet.adapters.dynamodb.noticeboard import DynamoNoticeboard
 from cronfleet.adapters.dynamodb.operations import DynamoOperations
 from cronfleet.adapters.dynamodb.peeking import DynamoPeeking
 from cronfleet.adapters.dynamodb.rates import DynamoRates
@@ -50,6 +51,7 @@ class DynamoJobStore(
     DynamoRates,
     DynamoPeeking,
     DynamoFreezes,
+    DynamoNoticeboard,
     DynamoSlots,
     DynamoApiKeys,
     DynamoAudit,

@@ -28,6 +28,7 @@ RELEASE: Final = "RELEASE"
 
 FREEZES: Final = "FREEZES"
 FREEZE_DIRECTORY: Final = "DIRECTORY"
+_SHEET: Final = "SHEET#"
 
 _RUN_TIMER: Final = "RUN#"
 _BATCH: Final = "B#"
@@ -219,6 +220,17 @@ def parse_calendar(partition: str) -> tuple[str, str]:
 def freezes(tenant_id: str) -> str:
     """The partition of a tenant's freezes."""
     return f"FREEZES#{tenant_id}"
+
+
+def sheet(topic: str, number: int) -> str:
+    """The sort key of a sheet of the noticeboard, which stands in the partition of the directory of freezes."""
+    return f"{_SHEET}{topic}#{number:02}"
+
+
+def parse_sheet(sort: str) -> tuple[str, int]:
+    """The reverse of `sheet`; raises `ValueError`."""
+    topic, _, number = sort.removeprefix(_SHEET).partition("#")
+    return topic, int(number)
 
 
 def idempotency(tenant_id: str) -> str:

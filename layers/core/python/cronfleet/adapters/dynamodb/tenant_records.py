@@ -122,3 +122,16 @@ class FreezeListRecord(Model):
     rev = WholeAttribute()
     change_id = UnicodeAttribute()
     freezes = JsonAttribute()
+
+
+class SheetRecord(Model):
+    """A sheet of the noticeboard: of each notice its digest, and two instants."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute()
+    change_id = UnicodeAttribute()
+    notices = JsonAttribute()

@@ -57,6 +57,7 @@ from cronfleet.ports.job_store import (
     PutFreezeList,
     PutHeartbeat,
     PutOperation,
+    PutSheet,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -202,7 +203,7 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return _parts_of_heartbeats(write)
         case PutTenant(tenant, before):
             return schema.TENANTS, tenant_item(tenant), *_same_tenant(before)
-        case PutFreezeDirectory() | PutFreezeList():
+        case PutFreezeDirectory() | PutFreezeList() | PutSheet():
             return parts_of_freezes(write)
         case PutApiKey() | ListApiKey():
             return schema.TENANTS, *parts_of_key(write)
@@ -296,7 +297,15 @@ def _read(write: Fixed, item: Item) -> Any:
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
         case PutOperation():
             return operation_of(item)
-        case PutTenant() | PutFreezeDirectory() | PutFreezeList() | PutApiKey() | ListApiKey() | InsertDeletion():
+        case (
+            PutTenant()
+            | PutFreezeDirectory()
+            | PutFreezeList()
+            | PutSheet()
+            | PutApiKey()
+            | ListApiKey()
+            | InsertDeletion()
+        ):
             return _read_of_tenants(write, item)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
@@ -304,12 +313,13 @@ def _read(write: Fixed, item: Item) -> Any:
 
 
 def _read_of_tenants(
-    write: PutTenant | PutFreezeDirectory | PutFreezeList | PutApiKey | ListApiKey | InsertDeletion, item: Item
+    write: PutTenant | PutFreezeDirectory | PutFreezeList | PutSheet | PutApiKey | ListApiKey | InsertDeletion,
+    item: Item,
 ) -> Any:
     match write:
         case PutTenant():
             return tenant_of(item)
-        case PutFreezeDirectory() | PutFreezeList():
+        case PutFreezeDirectory() | PutFreezeList() | PutSheet():
             return stored_freezes(write, item)
         case PutApiKey() | ListApiKey():
             return api_key_of(item) if isinstance(write, PutApiKey) else None

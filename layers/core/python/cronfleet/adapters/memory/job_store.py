@@ -7,6 +7,7 @@ from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
+from cronfleet.adapters.memory.noticeboard import MemoryNoticeboard
 from cronfleet.adapters.memory.operations import MemoryOperations
 from cronfleet.adapters.memory.peeking import MemoryPeeking
 from cronfleet.adapters.memory.rates import MemoryRates
@@ -38,6 +39,7 @@ class MemoryJobStore(
     MemoryRates,
     MemoryPeeking,
     MemoryFreezes,
+    MemoryNoticeboard,
     MemorySlots,
     MemoryApiKeys,
     MemoryAudit,

@@ -15,6 +15,7 @@ from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.noticeboard import Sheet, Topic
 from cronfleet.domain.operation import Operation
 from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
@@ -78,6 +79,7 @@ class State:
     lines: dict[str, int] = field(default_factory=dict)
     """Where the lines stand that keep rates, in µs."""
     freeze_directory: FreezeDirectory | None = None
+    sheets: dict[tuple[Topic, int], Sheet] = field(default_factory=dict)
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     """By tenant and number."""

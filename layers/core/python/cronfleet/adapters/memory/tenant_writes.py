@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, assert_never
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
+from cronfleet.adapters.memory.noticeboard import put_sheet, stored_sheet
 from cronfleet.adapters.memory.operations import may_put_operation
 from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
@@ -12,6 +13,7 @@ from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.noticeboard import PutSheet
 from cronfleet.ports.operations import PutOperation
 from cronfleet.ports.schedule_counts import CountSchedules
 from cronfleet.ports.tenants import PutTenant
@@ -25,6 +27,7 @@ TenantWrite: TypeAlias = (
     | PutFreezeList
     | InsertDeletion
     | PutOperation
+    | PutSheet
 )
 
 
@@ -39,6 +42,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             return stored_freezes(state, write)
+        case PutSheet():
+            return stored_sheet(state, write)
         case InsertDeletion():
             return stored_deletion(state, write)
         case PutOperation(operation):
@@ -59,7 +64,7 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return may_put_key(write, stored)
         case PutOperation():
             return may_put_operation(write, stored)
-        case PutFreezeDirectory(after) | PutFreezeList(after):
+        case PutFreezeDirectory(after) | PutFreezeList(after) | PutSheet(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
     assert_never(write)
 
@@ -75,6 +80,8 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             put_freezes(state, write)
+        case PutSheet():
+            put_sheet(state, write)
         case InsertDeletion():
             put_deletion(state, write)
         case PutOperation(operation):

@@ -37,6 +37,7 @@ from cronfleet.ports.job_store import (
     PutFreezeList,
     PutHeartbeat,
     PutOperation,
+    PutSheet,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -98,6 +99,7 @@ def _stored(state: State, write: Write) -> Any:
             | ListApiKey()
             | PutFreezeDirectory()
             | PutFreezeList()
+            | PutSheet()
             | InsertDeletion()
             | PutOperation()
         ):
@@ -159,6 +161,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | ListApiKey()
             | PutFreezeDirectory()
             | PutFreezeList()
+            | PutSheet()
             | InsertDeletion()
             | PutOperation()
         ):
@@ -189,6 +192,7 @@ def _apply(state: State, write: Write) -> None:
             | ListApiKey()
             | PutFreezeDirectory()
             | PutFreezeList()
+            | PutSheet()
             | InsertDeletion()
             | PutOperation()
         ):
