@@ -17,7 +17,8 @@ _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
 _DISPATCHER: Final = "cronfleet.services.dispatcher"
 _LOOK_AHEAD: Final = "cronfleet.services.look_ahead"
-_WORKER: Final = "cronfleet.services.worker"
+_STARTING: Final = "cronfleet.services.starting"
+_FINISHING: Final = "cronfleet.services.finishing"
 _SWEEPER: Final = "cronfleet.services.sweeper"
 _PLAN: Final = "cronfleet.domain.dispatch_plan"
 _CHANGE: Final = "cronfleet.domain.change"
@@ -182,7 +183,7 @@ FAULTS: Final = (
         "a failed attempt's next one has no timer",
         (
             Edit(
-                _WORKER,
+                _FINISHING,
                 "self._store.commit([ReplaceRun(run), InsertRunTimer(wake)])",
                 "self._store.commit([ReplaceRun(run)])",
             ),
@@ -215,7 +216,7 @@ FAULTS: Final = (
         "a message that comes before its time is started at once",
         (
             Edit(
-                _WORKER,
+                _STARTING,
                 "            if now >= message.due_at:",
                 "            if now >= message.due_at - 60_000:",
             ),

@@ -4,7 +4,7 @@ from typing import Final
 
 from simulator.planted_edits import Edit, Planted
 
-_WORKER: Final = "cronfleet.services.worker"
+_ENTERING: Final = "cronfleet.services.entering"
 _ATTEMPT: Final = "cronfleet.domain.attempt"
 _FROZEN: Final = "cronfleet.domain.frozen"
 
@@ -14,7 +14,7 @@ FREEZE_FAULTS: Final = (
         "a worker starts what was claimed before the freeze",
         (
             Edit(
-                _WORKER,
+                _ENTERING,
                 "        freezes = () if stored is None else self._freezes.of(stored, self._tier_of(run))\n",
                 "        freezes = ()\n",
             ),

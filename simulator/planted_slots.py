@@ -5,7 +5,7 @@ from typing import Final
 from simulator.planted_edits import Edit, Planted
 
 _SLOT: Final = "cronfleet.domain.slot"
-_WORKER: Final = "cronfleet.services.worker"
+_ENTERING: Final = "cronfleet.services.entering"
 _RULES: Final = "cronfleet.services.tenant_rules"
 _WORKERS_SLOTS: Final = "cronfleet.services.slots"
 
@@ -26,7 +26,7 @@ SLOT_FAULTS: Final = (
         "a worker lets go of its slot before it calls the target",
         (
             Edit(
-                _WORKER,
+                _ENTERING,
                 "        return replace(ready, run=run, slot=slot)",
                 "        self._slots.release(run.key.tenant, slot, self._clock.now())\n"
                 "        return replace(ready, run=run, slot=slot)",

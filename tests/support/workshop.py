@@ -17,7 +17,8 @@ from cronfleet.domain.run import MOVES, TERMINAL, Outcome, Run, RunKey, RunMessa
 from cronfleet.domain.schedule import Pause, Policies
 from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, NoAnswer, UpdateTimer
 from cronfleet.ports.target import Call, FenceLost
-from cronfleet.services.worker import NotSent, Worker
+from cronfleet.services.starting import NotSent
+from cronfleet.services.worker import Worker
 from tests.support.actors import Actor
 from tests.support.builders import at, cron, definition, message, timer
 from tests.support.faults import Crash, Faulty, FaultyQueue, Hook

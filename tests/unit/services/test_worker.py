@@ -15,7 +15,7 @@ from cronfleet.domain.run import Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Status, Timer
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, NoAnswer, UpdateTimer
 from cronfleet.ports.target import Call
-from cronfleet.services.worker import PASS_ON_SECONDS, NotSent
+from cronfleet.services.starting import PASS_ON_SECONDS, NotSent
 from tests.support.actors import no_actor_left
 from tests.support.builders import every, message
 from tests.support.workshop import BACKOFF, PAST_LEASE, TWO, Workshop, calls_of, fails_first, succeeds

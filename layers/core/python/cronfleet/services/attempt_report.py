@@ -1,0 +1,54 @@
+"""What a worker tells of its messages and attempts: one line each, and the counts of the dashboards."""
+
+from cronfleet.domain.instant import SECOND
+from cronfleet.domain.late import Cause
+from cronfleet.domain.reason import Reason
+from cronfleet.domain.run import Outcome, Run, RunMessage
+from cronfleet.ports.telemetry import Telemetry
+
+
+class AttemptReport:
+    """Says it to the telemetry."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+
+    def dropped(self, message: RunMessage, reason: Reason) -> None:
+        """A message was deleted that had nothing to start."""
+        self._telemetry.count("messages_dropped", reason=reason.code.value)
+        self._telemetry.event(
+            "message_dropped",
+            run_id=message.key.run_id,
+            attempt=message.attempt,
+            reason=reason.code.value,
+            text=reason.text,
+        )
+
+    def started(self, run: Run) -> None:
+        """An attempt has its lease."""
+        if run.attempt == 1 and run.lag_ms is not None:
+            # Apart: a caught-up run waits for the tick after its turn, and must not hide that live work is late.
+            metric = "catch_up_lag" if run.late is not None and run.late.cause is not Cause.RATE else "lag"
+            self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
+        if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
+            self._telemetry.count("takeovers")
+
+    def ended(self, run: Run) -> None:
+        """One line per attempt that ended."""
+        last = run.attempts[-1] if run.attempts else None
+        outcome = last.outcome if last is not None and last.outcome is not None else Outcome.NOT_STARTED
+        self._telemetry.count("attempts", tier=run.tier, outcome=outcome.value)
+        if run.is_terminal:
+            self._telemetry.count("runs_ended", tier=run.tier, status=run.status.value)
+        self._telemetry.event(
+            "attempt_finished",
+            run_id=run.key.run_id,
+            tenant=run.key.tenant,
+            schedule_id=run.key.schedule_id,
+            attempt=run.attempt,
+            outcome=outcome.value,
+            status=run.status.value,
+            lag_seconds=None if run.lag_ms is None else run.lag_ms / SECOND,
+            error=last.error if last is not None else None,
+            reason=run.reason.text if run.reason is not None else None,
+        )
