@@ -29,6 +29,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.endings import Endings
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas
 
@@ -57,6 +58,7 @@ class Runs:
         self._changing = Changing(store, clock)
         self._freezes = FreezeWatch(store, clock, consistent=True)
         self._quotas = TenantQuotas(store)
+        self._endings = Endings(store)
 
     def get(self, caller: Caller, run_id: str) -> Form:
         """The run; `queued` while it is claimed and no worker has written its row.
@@ -177,8 +179,14 @@ class Runs:
                 after=form,
                 reason=reason,
             ),
+            *answer_of(lambda: self._follows(run if is_stored else None, ended)),
         ]
         return Draft(writes, Answer(form))
+
+    def _follows(self, before: Run | None, ended: Run) -> Sequence[Write]:
+        """What follows from the end of a run, in the transaction that ends it."""
+        timer = self._store.get_timer(ended.key.tenant, ended.key.schedule_id)
+        return self._endings.writes_for(before, ended, timer)
 
     def _let_gate_go(self, writes: Sequence[Write]) -> None:
         for write in writes:

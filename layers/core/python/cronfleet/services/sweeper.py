@@ -28,12 +28,13 @@ from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
+from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer, Refused
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.endings import Endings
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.tenant_rules import TenantRules
@@ -119,7 +120,7 @@ class Sweeper:
         self._sealer = sealer
         self._retimings = retimings
         self._deletions = deletions
-        self._rules = TenantRules(store)
+        self._endings = Endings(store)
         self._store = store
         self._run_queue = run_queue
         self._dispatcher = dispatcher
@@ -274,8 +275,16 @@ class Sweeper:
         for message in messages:
             decision = decide_start(None, self._rules.kept(message, now), owner="", now=now)
             if isinstance(decision, Refuse):
-                ask(partial(self._store.insert_run, decision.run))
-                self._telemetry.alarm("run_refused", run_id=message.key.run_id, reason=Code.TOO_OLD)
+                self._refuse(decision.run)
+
+    def _refuse(self, run: Run) -> None:
+        timer = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
+        try:
+            self._endings.write(None, run, timer)
+        except Refused:
+            # A worker has the run after all; its row says what became of it.
+            return
+        self._telemetry.alarm("run_refused", run_id=run.key.run_id, reason=Code.TOO_OLD)
 
     def _note(self, reading: _Reading, report: SweepReport) -> None:
         """Revive dead leases at once, and write down how far the shard is settled."""
