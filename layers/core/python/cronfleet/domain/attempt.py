@@ -298,14 +298,18 @@ class Result:
     retryable: bool = True
 
 
-def decide_finish(run: Run, result: Result, retry: Retry, now: Instant) -> Run:
-    """The row after its attempt ended: succeeded, waiting for the next attempt, or dead."""
+def decide_finish(run: Run, result: Result, retry: Retry, now: Instant, target: str = "") -> Run:
+    """The row after its attempt ended: succeeded, waiting for the next attempt, or dead.
+
+    `target` is the kind of target that was called, for the signature of a failure.
+    """
     closed = _close_attempt(run, result.outcome, result.error, now)
     if result.outcome is Outcome.SUCCEEDED:
         return closed.ended(RunStatus.SUCCEEDED, now)
     if not result.retryable:
-        return closed.ended(RunStatus.DEAD, now, Reason(Code.PERMANENT, f"{result.error}; a retry cannot mend it"))
+        text = f"{result.error}; a retry cannot mend it"
+        return closed.ended(RunStatus.DEAD, now, Reason(Code.PERMANENT, text), target)
     due = next_attempt_at(retry, run.key.run_id, run.attempt, now)
     if due is None:
-        return closed.ended(RunStatus.DEAD, now, Reason(Code.ATTEMPTS, f"all {run.attempt} attempts failed"))
+        return closed.ended(RunStatus.DEAD, now, Reason(Code.ATTEMPTS, f"all {run.attempt} attempts failed"), target)
     return closed.moved(RunStatus.WAITING, retry_at=due, lease_until=None, reason=None)

@@ -36,6 +36,8 @@ class Code(StrEnum):
     """An attempt failed in a way that no retry can mend."""
     TOO_OLD = "too_old"
     """The message was claimed longer ago than rows and queues remember."""
+    UNDELIVERED = "undelivered"
+    """No worker could take its message on, however often it was delivered: it came to a dead-letter queue."""
     NO_DEFINITION = "no_definition"
     """The version that the run needs cannot be read."""
     UNREADABLE = "unreadable"

@@ -14,6 +14,8 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, EARLIEST, Instant, from_compact, to_compact
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.settlement import Settlement
+from cronfleet.domain.signature import Signature, signature_of
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN
 
@@ -150,13 +152,14 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
             _R.FROZEN,
             _R.CANCELLED,
             _R.REFUSED,
+            _R.DEAD,
         }
     ),
-    _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
+    _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED, _R.DEAD}),
     _R.RUNNING: frozenset(
         {_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.FROZEN, _R.REFUSED}
     ),
-    _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED}),
+    _R.WAITING: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED, _R.DEAD}),
     _R.SUCCEEDED: frozenset(),
     _R.DEAD: frozenset(),
     _R.CANCELLED: frozenset(),
@@ -171,6 +174,10 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
 """Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start."""
 
 TERMINAL: Final = frozenset(status for status, after in MOVES.items() if status is not None and not after)
+
+
+FAILED: Final = frozenset({_R.DEAD, _R.REFUSED})
+"""A run that ended so has not done its work, and is a dead letter until it is settled."""
 
 
 class Outcome(StrEnum):
@@ -239,6 +246,10 @@ class Run:
     """The id of the operation that asked for it."""
     is_pinned: bool = False
     """Whether its first attempt keeps `version`, and does not take the one that is current when it starts."""
+    signature: Signature | None = None
+    """Of a run that is dead or refused: what its failure has in common with others."""
+    settled: Settlement | None = None
+    """Of a dead letter: what became of it."""
 
     @property
     def own_due_at(self) -> Instant:
@@ -277,9 +288,24 @@ class Run:
             raise ValueError(f"run {self.key.run_id} cannot go from {self.status} to {status}")
         return replace(self, status=status, rev=self.rev + 1, **changes)
 
-    def ended(self, status: RunStatus, now: Instant, reason: Reason | None = None) -> "Run":
-        """This row in the terminal `status`."""
-        return self.moved(status, finished_at=now, reason=reason, lease_until=None, retry_at=None)
+    def noted(self, **changes: Any) -> "Run":
+        """This row, one `rev` on, with something noted that changes nothing of what it did."""
+        return replace(self, rev=self.rev + 1, **changes)
+
+    def ended(self, status: RunStatus, now: Instant, reason: Reason | None = None, target: str = "") -> "Run":
+        """This row in the terminal `status`; `target` is the kind of target that failed, where one did."""
+        over = self.moved(status, finished_at=now, reason=reason, lease_until=None, retry_at=None)
+        return replace(over, signature=_signature(over, target)) if status in FAILED else over
+
+
+def _signature(run: Run, target: str) -> Signature:
+    """Of a run that has failed: the last attempt that was made says how, its reason where none was."""
+    made = [attempt for attempt in run.attempts if attempt.outcome not in (None, Outcome.NOT_STARTED)]
+    if made and run.status is RunStatus.DEAD:
+        return signature_of(str(made[-1].outcome), made[-1].error, target)
+    if run.reason is None:
+        return signature_of(run.status, None)
+    return signature_of(run.reason.code, run.reason.text)
 
 
 @dataclass(frozen=True, slots=True)

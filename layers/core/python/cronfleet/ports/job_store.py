@@ -24,6 +24,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
+from cronfleet.ports.dead_letters import DeadLetterStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet
@@ -465,6 +466,7 @@ class JobStore(
     ScheduleStore,
     VersionStore,
     RunStore,
+    DeadLetterStore,
     ShardStore,
     RetimingStore,
     HeartbeatStore,

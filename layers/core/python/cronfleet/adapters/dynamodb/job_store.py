@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
 from cronfleet.adapters.dynamodb.audit import DynamoAudit
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
+from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
@@ -43,6 +44,7 @@ class DynamoJobStore(
     DynamoSchedules,
     DynamoVersions,
     DynamoRuns,
+    DynamoDeadLetters,
     DynamoShards,
     DynamoRetimings,
     DynamoHeartbeats,

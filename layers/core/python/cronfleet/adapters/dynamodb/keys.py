@@ -241,3 +241,12 @@ def idempotency(tenant_id: str) -> str:
 def finished_retiming(finished_at: Instant, job_id: str) -> str:
     """The sort key of a finished job: by its end."""
     return f"{finished_at:015}#{job_id}"
+
+
+UNREADABLE: Final = "UNREADABLE"
+"""The partition of messages that nobody can read."""
+
+
+def unreadable(sent_at: Instant, message_id: str) -> str:
+    """The sort key of one: by when it was sent."""
+    return f"{sent_at:015}#{message_id}"

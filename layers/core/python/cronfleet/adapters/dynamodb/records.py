@@ -173,7 +173,41 @@ class RunRecord(Model):
     ancestor = UnicodeAttribute(null=True)
     operation = UnicodeAttribute(null=True)
     is_pinned = BooleanAttribute(null=True)
+    signature = JsonAttribute(null=True)
+    settled = JsonAttribute(null=True)
     failed_tenant = UnicodeAttribute(null=True)
+    expires_at = WholeAttribute()
+
+
+class LetterRecord(Model):
+    """What the index of dead letters shows of a row."""
+
+    class Meta:
+        table_name = schema.RUNS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    status = UnicodeAttribute()
+    finished_at = WholeAttribute()
+    signature = JsonAttribute(null=True)
+    reason = JsonAttribute(null=True)
+    expires_at = WholeAttribute()
+
+
+class UnreadableRecord(Model):
+    """A message of a dead-letter queue that nobody can read."""
+
+    class Meta:
+        table_name = schema.SHARDS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    queue = UnicodeAttribute()
+    body = UnicodeAttribute()
+    why = UnicodeAttribute()
+    receives = WholeAttribute()
+    sent_at = WholeAttribute()
+    came_at = WholeAttribute()
     expires_at = WholeAttribute()
 
 

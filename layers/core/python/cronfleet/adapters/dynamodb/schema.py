@@ -74,8 +74,13 @@ DUE: Final = Index("due", Key("due_shard"), Key("due_at", "N"), DUE_PROJECTION)
 BY_TENANT: Final = Index("by_tenant", Key("list_tenant"), Key("schedule_id"), ("status", "version"))
 # Sparse: only the TIMER of a schedule that uses a calendar carries its name. Keys alone, none of which a claim changes.
 BY_CALENDAR: Final = Index("by_calendar", Key("list_tenant"), Key("calendar"), ())
-# Sparse: a row carries `failed_tenant` only when it is dead or refused.
-FAILED: Final = Index("failed", Key("failed_tenant"), Key("finished_at", "N"), ("status",))
+# Sparse: a row carries `failed_tenant` only while it is a dead letter. It projects what the view shows of many.
+DEAD_LETTERS: Final = Index(
+    "dead_letters",
+    Key("failed_tenant"),
+    Key("finished_at", "N"),
+    ("status", "signature", "reason", "expires_at"),
+)
 # Sparse: only tenants' records carry `directory`. Keys alone, none of which a change of the record changes.
 DIRECTORY: Final = Index("directory", Key("directory"), Key("tenant_id"), ())
 # A subject's entries by their ids, with what a list filters by; what they hold is read from the table.
@@ -98,7 +103,7 @@ RUNS: Final = Table(
     name="runs",
     partition=Key("pk"),
     sort=Key("sk"),
-    indexes=(FAILED,),
+    indexes=(DEAD_LETTERS,),
     ttl=TTL_ATTRIBUTE,
 )
 """The ledger: one row per run, skip or range, newest first within its schedule."""

@@ -3,6 +3,7 @@
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
 from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.calendars import MemoryCalendars
+from cronfleet.adapters.memory.dead_letters import MemoryDeadLetters
 from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
@@ -31,6 +32,7 @@ class MemoryJobStore(
     MemoryVersions,
     MemoryCalendars,
     MemoryRuns,
+    MemoryDeadLetters,
     MemoryShards,
     MemoryRetimings,
     MemoryHeartbeats,

@@ -22,6 +22,7 @@ from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import IdempotencyRecord
@@ -47,6 +48,9 @@ class State:
     """Which run held each that is, and when that ended."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
+    letters: dict[str, set[RunKey]] = field(default_factory=dict)
+    """Of each tenant the rows that became dead letters; those that were settled since are passed over."""
+    unreadable: dict[tuple[Instant, str], UnreadableMessage] = field(default_factory=dict)
     audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
     audit_heads: dict[Chain, Head] = field(default_factory=dict)
     seals: dict[str, list[Seal]] = field(default_factory=dict)

@@ -1,17 +1,17 @@
 """Ledger rows, as items of the table `runs`."""
 
-from typing import Any, Final
+from typing import Any
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
+from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
-
-FAILED: Final = frozenset({RunStatus.DEAD, RunStatus.REFUSED})
-"""Rows in these states stand in the index of what failed."""
+from cronfleet.domain.settlement import How, Settlement
+from cronfleet.domain.signature import Signature
 
 
 def run_item(run: Run, now: Instant) -> Item:
@@ -43,7 +43,9 @@ def run_item(run: Run, now: Instant) -> Item:
         ancestor=run.ancestor or None,
         operation=run.operation or None,
         is_pinned=run.is_pinned or None,
-        failed_tenant=run.key.tenant if run.status in FAILED else None,
+        signature=signature_json(run.signature),
+        settled=_settlement_json(run.settled),
+        failed_tenant=run.key.tenant if is_letter(run) else None,
         expires_at=_expiry(run, now),
     )
     return record.serialize()
@@ -91,6 +93,8 @@ def _run(record: RunRecord) -> Run:
         ancestor=record.ancestor or "",
         operation=record.operation or "",
         is_pinned=bool(record.is_pinned),
+        signature=signature_of_json(record.signature),
+        settled=None if record.settled is None else _settlement_of(record.settled),
     )
 
 
@@ -106,3 +110,24 @@ def _attempt_of(stored: list[Any]) -> Attempt:
     number, fence, owner, started_at, *end = stored
     finished_at, outcome, error = (*end, None, None, None)[:3]
     return Attempt(number, fence, owner, started_at, finished_at, outcome and Outcome(outcome), error)
+
+
+def signature_json(signature: Signature | None) -> list[str] | None:
+    """A signature as it is stored."""
+    return None if signature is None else [signature.digest, signature.template]
+
+
+def signature_of_json(stored: list[str] | None) -> Signature | None:
+    """The reverse of `signature_json`."""
+    return None if stored is None else Signature(*stored)
+
+
+def _settlement_json(settled: Settlement | None) -> list[Any] | None:
+    if settled is None:
+        return None
+    return [settled.how.value, settled.by, settled.at, settled.run_id, settled.reason]
+
+
+def _settlement_of(stored: list[Any]) -> Settlement:
+    how, *rest = stored
+    return Settlement(How(how), *rest)

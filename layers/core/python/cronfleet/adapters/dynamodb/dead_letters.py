@@ -1,0 +1,68 @@
+"""`DeadLetterStore` on DynamoDB."""
+
+from collections.abc import Sequence
+
+from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.database import ABSENT, Database, number, text
+from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
+from cronfleet.adapters.dynamodb.items.letters import letter_of, unreadable_item, unreadable_of
+from cronfleet.domain.dead_letter import Letter
+from cronfleet.domain.instant import EARLIEST, LATEST
+from cronfleet.domain.undelivered import UnreadableMessage
+from cronfleet.ports import cursors
+from cronfleet.ports.dead_letters import Died, after_letter, place_of
+from cronfleet.ports.page import Page
+
+
+class DynamoDeadLetters:
+    """Dead letters, and messages that nobody can read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def list_letters(
+        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+    ) -> Page[Letter]:
+        first = EARLIEST if died.from_at is None else died.from_at
+        last = LATEST if died.until_at is None else died.until_at - 1
+        if first > last:
+            return Page([])
+        items, following = self._database.query(
+            schema.RUNS,
+            "#failed_tenant = :tenant AND #finished_at BETWEEN :first AND :last",
+            {":tenant": text(tenant), ":first": number(first), ":last": number(last)},
+            limit=limit,
+            index=schema.DEAD_LETTERS,
+            start=None if cursor is None else _place(cursor, tenant),
+            forward=oldest_first,
+        )
+        letters = [letter_of(item) for item in items]
+        return Page(letters, None if following is None else after_letter(letters[-1]))
+
+    def keep_unreadable(self, message: UnreadableMessage) -> None:
+        try:
+            self._database.put(schema.SHARDS, unreadable_item(message), ABSENT, None)
+        except ConditionFailed:
+            return  # It came a second time, because deleting it from its queue had no answer.
+
+    def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
+        start: Item | None = None
+        if cursor is not None:
+            (sort,) = cursors.decode(cursor, 1)
+            start = {"pk": text(keys.UNREADABLE), "sk": text(sort)}
+        items, following = self._database.query(
+            schema.SHARDS, "#pk = :pk", {":pk": text(keys.UNREADABLE)}, limit=limit, start=start, forward=False
+        )
+        rest = None if following is None else cursors.encode([following["sk"]["S"]])
+        return Page([unreadable_of(item) for item in items], rest)
+
+    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
+        deliveries = [message.delivery for message in messages]
+        places = [keys.unreadable(delivery.sent_at, delivery.message_id) for delivery in deliveries]
+        self._database.delete_all([(schema.SHARDS, keys.UNREADABLE, place) for place in places])
+
+
+def _place(cursor: str, tenant: str) -> Item:
+    died_at, key = place_of(cursor, tenant)
+    place = {"pk": text(keys.schedule(tenant, key.schedule_id)), "sk": text(keys.run(key))}
+    return place | {"failed_tenant": text(tenant), "finished_at": number(died_at)}

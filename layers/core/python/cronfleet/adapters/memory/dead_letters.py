@@ -1,0 +1,61 @@
+"""`DeadLetterStore` in memory."""
+
+from collections.abc import Sequence
+
+from cronfleet.adapters.memory.state import State
+from cronfleet.domain.dead_letter import Letter, is_letter
+from cronfleet.domain.instant import DAY, EARLIEST, LATEST, floor_second
+from cronfleet.domain.run import Run
+from cronfleet.domain.signature import signature_of
+from cronfleet.domain.undelivered import UnreadableMessage
+from cronfleet.ports import cursors
+from cronfleet.ports.dead_letters import Died, after_letter, place_of
+from cronfleet.ports.page import Page
+
+
+class MemoryDeadLetters:
+    """Dead letters, and messages that nobody can read."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def list_letters(
+        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+    ) -> Page[Letter]:
+        first = EARLIEST if died.from_at is None else died.from_at
+        end = LATEST if died.until_at is None else died.until_at
+        found = [letter for letter in self._letters(tenant) if first <= letter.died_at < end]
+        found.sort(key=lambda letter: (letter.died_at, letter.key), reverse=not oldest_first)
+        if cursor is not None:
+            after = place_of(cursor, tenant)
+            ahead = (lambda place: place > after) if oldest_first else (lambda place: place < after)
+            found = [letter for letter in found if ahead((letter.died_at, letter.key))]
+        return Page(found[:limit], after_letter(found[limit - 1]) if len(found) > limit else None)
+
+    def _letters(self, tenant: str) -> list[Letter]:
+        rows = (self.state.runs.get(key) for key in self.state.letters.get(tenant, ()))
+        return [_letter(row) for row in rows if row is not None and is_letter(row)]
+
+    def keep_unreadable(self, message: UnreadableMessage) -> None:
+        self.state.unreadable.setdefault((message.delivery.sent_at, message.delivery.message_id), message)
+
+    def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
+        places = sorted(self.state.unreadable, reverse=True)
+        if cursor is not None:
+            sent_at, message_id = cursors.decode(cursor, 2)
+            places = [place for place in places if place < (int(sent_at), message_id)]
+        shown = places[:limit]
+        more = len(places) > limit
+        rest = cursors.encode([str(shown[-1][0]), shown[-1][1]]) if more else None
+        return Page([self.state.unreadable[place] for place in shown], rest)
+
+    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
+        for message in messages:
+            self.state.unreadable.pop((message.delivery.sent_at, message.delivery.message_id), None)
+
+
+def _letter(row: Run) -> Letter:
+    died_at = row.finished_at or row.due_at
+    bare = signature_of(row.status, None if row.reason is None else row.reason.text)
+    expires_at = floor_second(max(died_at, row.due_at)) + row.kept_days * DAY
+    return Letter(row.key, row.status, died_at, expires_at, row.signature or bare, row.reason)

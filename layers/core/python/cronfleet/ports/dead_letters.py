@@ -1,0 +1,63 @@
+"""Where dead letters are found, and where messages are kept that nobody can read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from cronfleet.domain.dead_letter import Letter
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.run import RunKey
+from cronfleet.domain.undelivered import UnreadableMessage
+from cronfleet.ports import cursors
+from cronfleet.ports.page import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """A stretch of time in which letters died: from `from_at` on, and before `until_at`; `None` is no bound."""
+
+    from_at: Instant | None = None
+    until_at: Instant | None = None
+
+
+class DeadLetterStore(Protocol):
+    """Dead letters by an index, which is a hint: whoever acts on one reads its row."""
+
+    def list_letters(
+        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+    ) -> Page[Letter]:
+        """A page of a tenant's letters by the time of their death, newest first unless asked otherwise.
+
+        What was written in the last moments may be missing, and what was settled in them may still be there.
+        """
+        ...
+
+    def keep_unreadable(self, message: UnreadableMessage) -> None:
+        """Keep a message that cannot be read for as long as rows are kept; the same one again changes nothing."""
+        ...
+
+    def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
+        """Messages that cannot be read, newest first."""
+        ...
+
+    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
+        """Delete them."""
+        ...
+
+
+def after_letter(letter: Letter) -> str:
+    """The cursor that goes on after this letter, in either direction."""
+    return cursors.encode([letter.key.run_id, str(letter.died_at)])
+
+
+def place_of(cursor: str, tenant: str) -> tuple[Instant, RunKey]:
+    """When the letter died that a cursor goes on after, and its key; raises `Invalid("cursor")` for any other text."""
+    run_id, died_at = cursors.decode(cursor, 2)
+    try:
+        at, key = int(died_at), RunKey.parse(run_id)
+    except (ValueError, Invalid) as error:
+        raise cursors.foreign() from error
+    if key.tenant != tenant:
+        raise cursors.foreign()
+    return at, key
