@@ -109,6 +109,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.SUPERSEDED: f"{_ENDED} {_RANGE} {_NEAR} named_by_version replaced_by_version replaced_at by why",
     Code.CANCELLED: f"{_ENDED} {_RANGE}",
     Code.TOO_OLD: _ENDED,
+    Code.UNDELIVERED: f"{_ENDED} receives queue sent_at",
     Code.NO_DEFINITION: _ENDED,
     Code.MISSED: f"{RUN_DETAILS} {_RANGE}",
     Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",

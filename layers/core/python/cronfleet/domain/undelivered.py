@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.run import Attempt, Outcome, Run, RunMessage, RunStatus
 
 MAX_BODY_KEPT: Final = 8_192
@@ -114,7 +114,7 @@ def _lost(row: Run, now: Instant) -> Run:
 
 def _dead(row: Run, message: RunMessage, delivery: Delivery, now: Instant) -> Run:
     text = f"its message was received {delivery.receives} times from {delivery.queue}, and no worker finished with it"
-    detail = {
+    detail: Detail = {
         "receives": delivery.receives,
         "queue": delivery.queue,
         "sent_at": delivery.sent_at,

@@ -12,6 +12,7 @@ from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.instant import Instant, ceil_second
 from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.signature import target_kind
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import InsertRunTimer, JobStore, NoAnswer, Refused, ReplaceRun
 from cronfleet.ports.own_writes import proves_commit
@@ -75,7 +76,8 @@ class Finishing:
     def finish(self, ready: Ready, result: Result) -> None:
         """Write what the attempt came to, with the timer of the next one where there is to be one."""
         spec = ready.definition.spec
-        run = decide_finish(ready.run, result, spec.policies.retry, self._now(ready.run.key))
+        now, kind = self._now(ready.run.key), target_kind(spec.target)
+        run = decide_finish(ready.run, result, spec.policies.retry, now, kind)
         until = ready.run.lease_until or 0
         if run.status is RunStatus.WAITING:
             written = self._put_off(run, ready.timer, spec.policies.timeout_seconds, until)

@@ -28,8 +28,9 @@ class MemoryDeadLetters:
         found.sort(key=lambda letter: (letter.died_at, letter.key), reverse=not oldest_first)
         if cursor is not None:
             after = place_of(cursor, tenant)
-            ahead = (lambda place: place > after) if oldest_first else (lambda place: place < after)
-            found = [letter for letter in found if ahead((letter.died_at, letter.key))]
+            places = [(letter.died_at, letter.key) for letter in found]
+            ahead = [after < place if oldest_first else place < after for place in places]
+            found = [letter for letter, is_ahead in zip(found, ahead, strict=True) if is_ahead]
         return Page(found[:limit], after_letter(found[limit - 1]) if len(found) > limit else None)
 
     def _letters(self, tenant: str) -> list[Letter]:
