@@ -38,6 +38,7 @@ from cronfleet.ports.job_store import (
     InsertRun,
     InsertRunTimer,
     ListApiKey,
+    PutAlert,
     PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
@@ -48,6 +49,7 @@ from cronfleet.ports.job_store import (
     Refused,
     Write,
 )
+from tests.support.alert_examples import EXAMPLES
 from tests.support.builders import definition, every, timer
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
@@ -102,6 +104,7 @@ def furnished(engine: Engine, tenant: str) -> None:
     asked_for = Operation(tenant, "o1", OperationKind.BACKFILL, {}, "ada", NOON, f"o1-{tenant}")
     over_now = replace(asked_for, operation_id="o2", change_id=f"o2-{tenant}", ended_at=NOON)
     store.commit([PutOperation(asked_for, None), PutOperation(over_now, None)])
+    store.commit([PutAlert(replace(one, tenant=tenant)) for one in EXAMPLES])
     store.take_slot(Slot(tenant, 1, fence=1, holder="run-1", until=NOON + HOUR, taken_at=NOON), Slot(tenant, 1))
     for line in (line_of_tenant(tenant), line_of_slots(tenant), line_of_key(key.key_id)):
         store.draw(line, 1_000, floor=NOON * 1_000)
@@ -148,6 +151,7 @@ ALL = {
     "calendar_versions": 2,
     "retimings": 2,
     "operations": 2,
+    "alerts": len(EXAMPLES),
     "slots": 1,
     "lines": 3,
     "remembered_answers": 1,

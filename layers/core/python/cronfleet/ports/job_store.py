@@ -22,6 +22,7 @@ from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.alerts import AlertStore, PutAlert
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.dead_letters import DeadLetterStore
@@ -223,6 +224,7 @@ Put: TypeAlias = (
     | ListApiKey
     | InsertDeletion
     | PutOperation
+    | PutAlert
 )
 """The writes that leave an item."""
 
@@ -481,6 +483,7 @@ class JobStore(
     AuditStore,
     DeletionStore,
     OperationStore,
+    AlertStore,
     Protocol,
 ):
     """All of it."""

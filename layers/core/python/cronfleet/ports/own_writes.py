@@ -11,6 +11,7 @@ from cronfleet.ports.job_store import (
     InsertDeletion,
     InsertPing,
     InsertRun,
+    PutAlert,
     PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
@@ -43,6 +44,8 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return type(stored) is type(thing) and stored.change_id == thing.change_id
         case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing):
             return stored is not None and stored.change_id == thing.change_id
+        case PutAlert(thing):
+            return bool(stored == thing)
         case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing) | InsertDeletion(thing):
             return bool(stored == thing)
         case ReplaceRun(run):

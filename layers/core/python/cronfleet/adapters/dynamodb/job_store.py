@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 import boto3
 from botocore.config import Config
 
+from cronfleet.adapters.dynamodb.alerts import DynamoAlerts
 from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
 from cronfleet.adapters.dynamodb.audit import DynamoAudit
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
@@ -58,6 +59,7 @@ class DynamoJobStore(
     DynamoApiKeys,
     DynamoAudit,
     DynamoDeletions,
+    DynamoAlerts,
     DynamoOperations,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""

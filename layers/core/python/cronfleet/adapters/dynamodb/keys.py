@@ -233,6 +233,52 @@ def parse_sheet(sort: str) -> tuple[str, int]:
     return topic, int(number)
 
 
+INCIDENT: Final = "I#"
+STANDING: Final = "S#"
+CHANNEL: Final = "C#"
+NOTICE: Final = "N#"
+WATCH: Final = "W#"
+"""How the sort keys of alerts begin, in their tenant's partition."""
+
+
+def incident(incident_id: str) -> str:
+    """The sort key of an incident: they sort by the time of opening."""
+    return f"{INCIDENT}{incident_id}"
+
+
+def standing(subject: str, kind: str) -> str:
+    """The sort key of a subject's standing in a kind of incident."""
+    return f"{STANDING}{subject}#{kind}"
+
+
+def standings(subject: str) -> str:
+    """How the sort keys of a subject's standings begin; of an empty one: of all of them."""
+    return f"{STANDING}{subject}#" if subject else STANDING
+
+
+def channel(name: str) -> str:
+    """The sort key of a channel."""
+    return f"{CHANNEL}{name}"
+
+
+def notice(notice_id: str) -> str:
+    """The sort key of a notice."""
+    return f"{NOTICE}{notice_id}"
+
+
+def watch(schedule_id: str) -> str:
+    """The sort key of a schedule's watch."""
+    return f"{WATCH}{schedule_id}"
+
+
+def parse_alert(sort: str) -> tuple[str, str]:
+    """How the key of an alert begins, and its name; raises `ValueError`."""
+    begins, separator, name = sort.partition("#")
+    if not separator:
+        raise ValueError(f"{sort!r} is not the key of an alert")
+    return begins + separator, name
+
+
 def idempotency(tenant_id: str) -> str:
     """The partition of a tenant's idempotency records."""
     return f"IDEMPOTENCY#{tenant_id}"

@@ -113,6 +113,9 @@ class Look:
         if operations:
             own = [_owned(Kind.OPERATIONS, schema.OPERATIONS, tenant, one["sk"]["S"]) for one in operations]
             return Found(own, None)
+        alerts = self._items(schema.ALERTS, tenant, limit) if cursor is None else []
+        if alerts:
+            return Found([_owned(Kind.ALERTS, schema.ALERTS, tenant, one["sk"]["S"]) for one in alerts], None)
         opened, start = (keys.OPEN_RETIMINGS, None) if cursor is None else _job_start(cursor)
         for _ in range(MAX_PAGES):
             items, last = self._page(schema.RETIMINGS, opened, _PAGE, start=start)

@@ -189,6 +189,14 @@ OPERATIONS: Final = Table(
 )
 """Backfills, re-runs and redrives by tenant and id; what is over expires after its runs have."""
 
+ALERTS: Final = Table(
+    name="alerts",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""Of each tenant, and of the installation: incidents, channels, notices, and how far schedules are watched."""
+
 TABLES: Final = (
     SCHEDULES,
     RUNS,
@@ -202,4 +210,5 @@ TABLES: Final = (
     HEARTBEATS,
     SLOTS,
     OPERATIONS,
+    ALERTS,
 )

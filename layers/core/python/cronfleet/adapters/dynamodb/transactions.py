@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, assert_never
 
 from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.dynamodb.alerts import parts_of_alert
 from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
+from cronfleet.adapters.dynamodb.items.alerts import alert_of
 from cronfleet.adapters.dynamodb.items.api_keys import api_key_of, parts_of_key
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
@@ -51,6 +53,7 @@ from cronfleet.ports.job_store import (
     ListApiKey,
     NoAnswer,
     Put,
+    PutAlert,
     PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
@@ -209,8 +212,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.TENANTS, *parts_of_key(write)
         case InsertDeletion():
             return parts_of_deletion(write)
-        case PutOperation():
-            return parts_of_operation(write)
+        case PutOperation() | PutAlert():
+            return parts_of_alert(write, now) if isinstance(write, PutAlert) else parts_of_operation(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -297,6 +300,8 @@ def _read(write: Fixed, item: Item) -> Any:
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
         case PutOperation():
             return operation_of(item)
+        case PutAlert():
+            return alert_of(item)
         case (
             PutTenant()
             | PutFreezeDirectory()

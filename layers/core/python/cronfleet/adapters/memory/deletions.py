@@ -27,7 +27,7 @@ _OF_STAGE: Final[Mapping[Stage, Sequence[Kind]]] = {
     Stage.LISTED: _SCHEDULES,
     Stage.AGAIN: _SCHEDULES,
     Stage.CALENDARS: (Kind.CALENDAR_VERSIONS, Kind.CALENDARS),
-    Stage.JOBS: (Kind.OPERATIONS, Kind.RETIMINGS),
+    Stage.JOBS: (Kind.OPERATIONS, Kind.ALERTS, Kind.RETIMINGS),
     # Keys once more: a request that was under way may have made one.
     Stage.COUNTS: (
         Kind.SLOTS,
@@ -148,6 +148,7 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
         job_id for job_id, job in (state.open_retimings | state.finished_retimings).items() if job.tenant == tenant
     ],
     Kind.OPERATIONS: _by_first("operations"),
+    Kind.ALERTS: _by_first("alerts"),
     Kind.SLOTS: _by_first("slots"),
     Kind.COUNTERS: lambda state, tenant: [
         one for one in {*state.schedule_counts, *state.counted_tenants, *state.counted_until} if one == tenant
@@ -241,6 +242,7 @@ _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any,
     Kind.CALENDARS: lambda state, place: (state.calendar_heads, (place[0], place[1])),
     Kind.CALENDAR_VERSIONS: lambda state, place: (state.calendars, (place[0], place[1], int(place[2]))),
     Kind.OPERATIONS: lambda state, place: (state.operations, (place[0], place[1])),
+    Kind.ALERTS: lambda state, place: (state.alerts, (place[0], place[1], place[2])),
     Kind.SLOTS: lambda state, place: (state.slots, (place[0], int(place[1]))),
     Kind.LINES: lambda state, place: (state.lines, place[0]),
     Kind.ANSWERS: lambda state, place: (state.idempotency, (place[0], place[1])),

@@ -1,5 +1,6 @@
 """The job store in memory: the same contract, one thread, no surprises but those that a test asks for."""
 
+from cronfleet.adapters.memory.alerts import MemoryAlerts
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
 from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.calendars import MemoryCalendars
@@ -46,6 +47,7 @@ class MemoryJobStore(
     MemoryApiKeys,
     MemoryAudit,
     MemoryDeletions,
+    MemoryAlerts,
     MemoryOperations,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""

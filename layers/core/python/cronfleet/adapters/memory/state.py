@@ -24,6 +24,7 @@ from cronfleet.domain.slot import Slot
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.alerts import Alert
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import IdempotencyRecord
 from cronfleet.ports.target import Receipt
@@ -85,6 +86,8 @@ class State:
     freeze_directory: FreezeDirectory | None = None
     sheets: dict[tuple[Topic, int], Sheet] = field(default_factory=dict)
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
+    alerts: dict[tuple[str, str, str], Alert] = field(default_factory=dict)
+    """By tenant, what it is, and its name."""
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)
     """By tenant and number."""
     open_deletions: dict[str, Deletion] = field(default_factory=dict)

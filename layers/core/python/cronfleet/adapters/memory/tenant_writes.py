@@ -2,6 +2,7 @@
 
 from typing import Any, TypeAlias, assert_never
 
+from cronfleet.adapters.memory.alerts import may_put_alert, put_alert, stored_alert
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
@@ -10,6 +11,7 @@ from cronfleet.adapters.memory.operations import may_put_operation
 from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
+from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
@@ -28,6 +30,7 @@ TenantWrite: TypeAlias = (
     | InsertDeletion
     | PutOperation
     | PutSheet
+    | PutAlert
 )
 
 
@@ -48,6 +51,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_deletion(state, write)
         case PutOperation(operation):
             return state.operations.get((operation.tenant, operation.operation_id))
+        case PutAlert():
+            return stored_alert(state, write)
     assert_never(write)
 
 
@@ -64,6 +69,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return may_put_key(write, stored)
         case PutOperation():
             return may_put_operation(write, stored)
+        case PutAlert():
+            return may_put_alert(write, stored)
         case PutFreezeDirectory(after) | PutFreezeList(after) | PutSheet(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
     assert_never(write)
@@ -86,5 +93,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_deletion(state, write)
         case PutOperation(operation):
             state.operations[operation.tenant, operation.operation_id] = operation
+        case PutAlert():
+            put_alert(state, write)
         case _:
             assert_never(write)

@@ -32,6 +32,7 @@ from cronfleet.ports.job_store import (
     InsertRun,
     InsertRunTimer,
     ListApiKey,
+    PutAlert,
     PutApiKey,
     PutCalendarHead,
     PutFreezeDirectory,
@@ -105,6 +106,7 @@ def _stored(state: State, write: Write) -> Any:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutAlert()
         ):
             return stored_of_tenant(state, write)
     assert_never(write)
@@ -167,6 +169,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutAlert()
         ):
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
@@ -198,6 +201,7 @@ def _apply(state: State, write: Write) -> None:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutAlert()
         ):
             put_of_tenant(state, write)
         case _:
