@@ -167,6 +167,22 @@ class AttemptAnswer(Answered):
     error: str | None = Field(description="What the target or the worker said, if it failed.")
 
 
+class CancelRequestAnswer(Answered):
+    """The cancellation of a running run, asked for: its worker ends it, unless it succeeds first."""
+
+    at: Time = Field(description="When it was asked for.")
+    by: str = Field(description="Who asked.")
+    reason: str = Field(description="Why.")
+
+
+class ProgressAnswer(Answered):
+    """The latest beat of an attempt."""
+
+    beat_at: Time = Field(description="When it came; beats are written at most every five seconds.")
+    fraction: float | None = Field(description="How much is done, from 0 to 1; null: it did not say.")
+    text: str = Field(description="A few words of its own.")
+
+
 class RunAnswer(Answered):
     """A row of the ledger: a run, a skip, or a range in which nothing fired."""
 
@@ -194,6 +210,10 @@ class RunAnswer(Answered):
         description="When the message that started it was sent again, the first being lost or late."
     )
     reason: ReasonAnswer | None = Field(description="Why it did not simply run, if so.")
+    cancel_requested: CancelRequestAnswer | None = Field(
+        description="Who asked for its cancellation while it was running."
+    )
+    progress: ProgressAnswer | None = Field(description="What the latest attempt last told of itself.")
     caught_up: ReasonAnswer | None = Field(description="Of a run of missed time: what was missed when, and why.")
     attempts: list[AttemptAnswer] = Field(description="Oldest first.")
 

@@ -77,6 +77,7 @@ _REFUSALS: Final = {
 }
 
 
+CANCEL_RUN_PATH: Final = "/v1/runs/{run_id}/cancel"
 OPEN_PATH: Final = "/v1/heartbeats/{token}"
 """Needs no key: its token is one."""
 
@@ -236,7 +237,9 @@ def _describe_successes(method: str, path: str, responses: dict[str, Any]) -> No
         responses["200"] = {**responses["201"], "description": "It would be this: a dry run."}
     if method == "put":
         responses["201"] = {**responses["200"], "description": "It is new."}
-    if "202" in responses:
+    if path == CANCEL_RUN_PATH:
+        responses["202"] = {**responses["200"], "description": "It is asked for."}
+    elif "202" in responses:
         responses["202"]["description"] = "It has begun."
     elif method == "delete":
         responses["204"] = {"description": "It is deleted."}

@@ -72,7 +72,12 @@ def cancel(
     body: Annotated[CancelBody, Body()] = _PLAIN_CANCEL,
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[RunAnswer]:
-    """One that is queued, or waiting for its next attempt. What is running or over is refused: 409."""
+    """One that is queued, or waiting for its next attempt, is over at once: 200.
+
+    Of one that is running it is asked for: 202, and `cancel_requested` says so. The handler learns of it at its next
+    heartbeat, progress or receipt and has ten seconds left then; one that tells nothing is stopped at its time limit.
+    The run ends as `cancelled`, without another attempt, unless it succeeds first. What is over is refused: 409.
+    """
     event = router.current_event.raw_event
     answer = _service().cancel(caller_of(event), run_id, reason=body.reason, once=once_of(event))
-    return Response(200, JSON, answer.form)
+    return Response(202 if answer.form["status"] == "running" else 200, JSON, answer.form)

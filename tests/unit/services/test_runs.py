@@ -8,7 +8,7 @@ from cronfleet.domain.attempt import decide_start
 from cronfleet.domain.claim import BatchId, TimerKind
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import Conflict, Invalid, NotFound
-from cronfleet.domain.instant import DAY, HOUR, SECOND
+from cronfleet.domain.instant import DAY, HOUR, SECOND, to_text
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import MESSAGE_MAX_AGE, RunKey, RunStatus, range_row
@@ -217,7 +217,7 @@ def test_cancelling_a_claimed_fire_writes_its_row_so_that_no_worker_starts_it(he
     assert type(decide_start(row, message(key.nominal_at, key=key), "w", here.clock.now())).__name__ == "Drop"
 
 
-def test_a_worker_that_starts_the_run_first_wins_over_its_cancellation(here):
+def test_of_a_run_that_a_worker_starts_first_the_cancellation_is_asked_for(here):
     here.clock.advance(10 * SECOND)
     here.claim()
     key = here.key(10)
@@ -228,9 +228,9 @@ def test_a_worker_that_starts_the_run_first_wins_over_its_cancellation(here):
             here.start(key)
 
     here.fault = overtaken
-    with pytest.raises(Conflict, match="running"):
-        here.runs.cancel(ACME, key.run_id)
-    assert here.store.get_run(key).status is RunStatus.RUNNING
+    form = here.runs.cancel(ACME, key.run_id).form
+    row = here.store.get_run(key)
+    assert (form["status"], row.status, row.cancel.by) == ("running", RunStatus.RUNNING, "demo")
 
 
 def test_a_run_that_waits_for_a_retry_can_be_cancelled_and_lets_go_of_the_gate(here):
@@ -253,10 +253,32 @@ def test_a_gate_that_cannot_be_freed_now_does_not_undo_the_cancellation(here):
     assert here.runs.cancel(ACME, run_id).form["status"] == "cancelled"
 
 
-def test_what_is_running_cannot_be_cancelled(here):
+def test_of_a_running_run_the_cancellation_is_asked_for_once_and_audited(here):
     key = here.start(here.key(10)).key
-    with pytest.raises(Conflict, match="running"):
-        here.runs.cancel(ACME, key.run_id)
+    form = here.runs.cancel(ACME, key.run_id, reason="wrong day").form
+    asked_at = here.clock.now()
+    assert (form["status"], form["finished_at"]) == ("running", None)
+    assert form["cancel_requested"] == {"at": to_text(asked_at), "by": "demo", "reason": "wrong day"}
+    assert here.audit[-1] == ("cancel_run", "wrong day")
+    entries = len(here.audit)
+    here.clock.advance(SECOND)
+    again = here.runs.cancel(ACME, key.run_id, reason="again").form
+    assert again["cancel_requested"] == form["cancel_requested"]
+    assert len(here.audit) == entries
+
+
+def test_a_run_that_ends_while_its_cancellation_is_being_asked_for_stays_what_it_is(here):
+    running = here.start(here.key(10))
+
+    def overtaken(when, name):
+        if (when, name) == ("before", "commit"):
+            here.fault = lambda when, name: None
+            here.store.replace_run(running.ended(RunStatus.SUCCEEDED, here.clock.now()))
+
+    here.fault = overtaken
+    with pytest.raises(Conflict, match="over"):
+        here.runs.cancel(ACME, running.key.run_id)
+    assert here.store.get_run(running.key).status is RunStatus.SUCCEEDED
 
 
 def test_a_fire_that_is_not_claimed_cannot_be_cancelled(here):

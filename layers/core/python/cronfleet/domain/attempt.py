@@ -89,6 +89,7 @@ def _started(row: Run, message: RunMessage, owner: str, now: Instant) -> Run:
         started_at=now if first else row.started_at,
         lag_ms=lag_ms(row.due_at, now) if first else row.lag_ms,
         resent_at=message.resent_at or row.resent_at,
+        progress=None,
     )
 
 
@@ -96,7 +97,8 @@ def decide_start(row: Run | None, message: RunMessage, owner: str, now: Instant)
     """Whether `message` may start an attempt on `row` (`None`: there is no row).
 
     Allowed when there is no row and this is attempt 1, when the row is queued, when it is running under an
-    expired lease (a takeover, which counts as an attempt), and when it waits for exactly this attempt.
+    expired lease (a takeover, which counts as an attempt), and when it waits for exactly this attempt. A run whose
+    worker died and whose cancellation had been asked for ends instead.
     """
     refusal = too_old(message.claimed_at, now)
     if row is None:
@@ -128,6 +130,8 @@ def _take_over(row: Run, message: RunMessage, owner: str, now: Instant) -> Start
     if row.lease_until is not None and row.lease_until > now:
         return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", {"lease_until": row.lease_until}))
     lost = _close_attempt(row, Outcome.LOST, "its worker stopped without a word", now)
+    if row.cancel is not None:
+        return Refuse(lost.ended(RunStatus.CANCELLED, now, row.cancel.as_reason))
     return Start(_started(lost, message, owner, now), is_takeover=True)
 
 
@@ -301,11 +305,14 @@ class Result:
 def decide_finish(run: Run, result: Result, retry: Retry, now: Instant, target: str = "") -> Run:
     """The row after its attempt ended: succeeded, waiting for the next attempt, or dead.
 
-    `target` is the kind of target that was called, for the signature of a failure.
+    Cancelled, if that was asked for and it did not succeed all the same. `target` is the kind of target that was
+    called, for the signature of a failure.
     """
     closed = _close_attempt(run, result.outcome, result.error, now)
     if result.outcome is Outcome.SUCCEEDED:
         return closed.ended(RunStatus.SUCCEEDED, now)
+    if run.cancel is not None:
+        return closed.ended(RunStatus.CANCELLED, now, run.cancel.as_reason)
     if not result.retryable:
         text = f"{result.error}; a retry cannot mend it"
         return closed.ended(RunStatus.DEAD, now, Reason(Code.PERMANENT, text), target)
@@ -313,3 +320,28 @@ def decide_finish(run: Run, result: Result, retry: Retry, now: Instant, target: 
     if due is None:
         return closed.ended(RunStatus.DEAD, now, Reason(Code.ATTEMPTS, f"all {run.attempt} attempts failed"), target)
     return closed.moved(RunStatus.WAITING, retry_at=due, lease_until=None, reason=None)
+
+
+def is_still_held(run: Run, stored: Run) -> bool:
+    """Whether `stored`, found where `run` was to be written, is still the attempt that `run` was decided for."""
+    return stored.status is RunStatus.RUNNING and stored.fence == run.fence
+
+
+def heeding(run: Run, stored: Run, now: Instant) -> Run:
+    """What `run` comes to on top of `stored`, which is still held, but no longer as it was when `run` was decided.
+
+    Somebody asked for the run's cancellation meanwhile: then it has no further attempt, and no other end but success.
+    """
+    cancel = stored.cancel
+    on_top = replace(run, rev=stored.rev + 1, cancel=cancel)
+    if cancel is None or run.status in (RunStatus.RUNNING, RunStatus.SUCCEEDED):
+        return on_top
+    return replace(
+        on_top,
+        status=RunStatus.CANCELLED,
+        finished_at=run.finished_at or now,
+        retry_at=None,
+        lease_until=None,
+        reason=cancel.as_reason,
+        signature=None,
+    )

@@ -124,6 +124,8 @@ def _running(run: Run, facts: Facts) -> Said:
     text = f"attempt {run.attempt} has been running since {to_text(run.attempts[-1].started_at)}"
     if until <= facts.now:
         text += f"; its worker's lease ended at {to_text(until)}, and it is about to be taken over"
+    if run.cancel is not None:
+        text += f"; {run.cancel.by} asked for its cancellation at {to_text(run.cancel.at)}"
     return Code.RUNNING, text, {"lease_until_at": to_text(until)}
 
 

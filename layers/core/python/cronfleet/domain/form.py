@@ -181,9 +181,25 @@ def run_form(run: Run) -> Form:
         "retry_at": _text(run.retry_at),
         "resent_at": _text(run.resent_at),
         "reason": reason_form(run.reason),
+        "cancel_requested": _cancel_form(run),
+        "progress": _progress_form(run),
         "caught_up": None if run.late is None else reason_form(run.late.reason),
         "attempts": [_attempt_form(attempt) for attempt in run.attempts],
     }
+
+
+def _cancel_form(run: Run) -> Form | None:
+    """Who asked for the cancellation of a run that was running."""
+    cancel = run.cancel
+    return None if cancel is None else {"at": to_text(cancel.at), "by": cancel.by, "reason": cancel.reason}
+
+
+def _progress_form(run: Run) -> Form | None:
+    """What the latest attempt last told of itself."""
+    told = run.progress
+    if told is None:
+        return None
+    return {"beat_at": to_text(told.beat_at), "fraction": told.fraction, "text": told.text}
 
 
 def _attempt_form(attempt: Attempt) -> Form:

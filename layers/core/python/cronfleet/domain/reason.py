@@ -25,7 +25,7 @@ class Code(StrEnum):
     SUPERSEDED = "superseded"
     """The trigger changed, or the schedule was resumed or created anew, before this fire was due."""
     CANCELLED = "cancelled"
-    """The run, or its schedule, was cancelled before it started."""
+    """The run was cancelled, or its schedule was before the run started."""
     NOT_ON = "not_on"
     """The schedule is held or parked."""
     SHADOW = "shadow"

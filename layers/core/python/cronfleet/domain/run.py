@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, EARLIEST, Instant, from_compact, to_compact
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.progress import Progress
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.settlement import Settlement
 from cronfleet.domain.signature import Signature, signature_of
@@ -190,6 +192,8 @@ class Outcome(StrEnum):
     """Its lease ended without a word: the worker died, and another took over."""
     NOT_STARTED = "not_started"
     """Admission refused it before the target was called."""
+    CANCELLED = "cancelled"
+    """It gave up, or was stopped, because the run's cancellation had been asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +254,10 @@ class Run:
     """Of a run that is dead or refused: what its failure has in common with others."""
     settled: Settlement | None = None
     """Of a dead letter: what became of it."""
+    cancel: CancelRequest | None = None
+    """Asked for while it was running."""
+    progress: Progress | None = None
+    """What the latest attempt last told of itself."""
 
     @property
     def own_due_at(self) -> Instant:
@@ -296,6 +304,15 @@ class Run:
         """This row in the terminal `status`; `target` is the kind of target that failed, where one did."""
         over = self.moved(status, finished_at=now, reason=reason, lease_until=None, retry_at=None)
         return replace(over, signature=_signature(over, target)) if status in FAILED else over
+
+    def asked_to_cancel(self, request: CancelRequest) -> "Run":
+        """This row once its cancellation is asked for: over, or still running and to be stopped by its worker.
+
+        Not for one that is terminal; the first request stands.
+        """
+        if self.status is not RunStatus.RUNNING:
+            return self.ended(RunStatus.CANCELLED, request.at, request.as_reason)
+        return self if self.cancel is not None else self.moved(RunStatus.RUNNING, cancel=request)
 
 
 def _signature(run: Run, target: str) -> Signature:

@@ -52,3 +52,13 @@ class AttemptReport:
             error=last.error if last is not None else None,
             reason=run.reason.text if run.reason is not None else None,
         )
+
+    def came_late(self, run: Run, stored: Run | None) -> None:
+        """An attempt ended whose lease was lost, or whose row is gone: its tenant was deleted."""
+        if stored is None:
+            self._telemetry.event("row_gone", run_id=run.key.run_id, fence=run.fence)
+            return
+        self._telemetry.count("late_finishes")
+        self._telemetry.event(
+            "late_finish", run_id=run.key.run_id, fence=run.fence, stored_fence=stored.fence, status=stored.status.value
+        )

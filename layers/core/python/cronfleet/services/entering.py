@@ -97,6 +97,9 @@ class Entering:
         run = self._note_version(ready, message)
         if run is None:
             return None
+        if run.cancel is not None:
+            self._finishing.end(run, ready.timer, End(RunStatus.CANCELLED, run.cancel.as_reason), held_by(message))
+            return None
         slot = self._slots.secure(run, message, self._now(run.key), is_takeover=is_takeover)
         if isinstance(slot, Wait):
             self._finishing.hold_back(run, ready.timer, slot, message, held_by(message))
@@ -117,4 +120,4 @@ class Entering:
         if run.version == definition.version and message.timeout_seconds == timeout:
             return run
         noted = versioned(run, definition.version, timeout, self._now(run.key))
-        return noted if self._finishing.replace(noted) else None
+        return self._finishing.replace(noted)

@@ -7,8 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from cronfleet.domain.attempt import End, Result, Wait, decide_finish, held_back, not_admitted
+from cronfleet.domain.attempt import (
+    End,
+    Result,
+    Wait,
+    decide_finish,
+    heeding,
+    held_back,
+    is_still_held,
+    not_admitted,
+)
 from cronfleet.domain.claim import RunTimer, TimerKind
+from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import Instant, ceil_second
 from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Definition, Timer
@@ -25,6 +35,9 @@ from cronfleet.services.true_clock import true_now
 
 MAX_FINISH_ROUNDS: Final = 10
 """Rounds of asking in which an attempt's end is written: it is dear, so longer than other calls."""
+
+MAX_HEED_ROUNDS: Final = 5
+"""How often an end is decided anew because the row, still ours, was changed: by a request to cancel it, once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +69,67 @@ class Finishing:
 
     def end(self, run: Run, timer: Timer | None, end: End, slot: HeldSlot | None) -> None:
         """Write that the run is over without this attempt."""
-        ended = not_admitted(run, end, self._now(run.key))
-        if self.replace(ended):
-            self._report.ended(ended)
-            if ended.attempt > 1:  # A first attempt that was not made has never held the gate.
-                self._gates.release(ended, timer)
-            self._slots.release(run.key.tenant, slot, self._clock.now())
+        ended = self._write(not_admitted(run, end, self._now(run.key)), timer)
+        if ended is not None:
+            self._ended(ended, timer, slot)
+
+    def _ended(self, run: Run, timer: Timer | None, slot: HeldSlot | None) -> None:
+        """Let go of what was held for an attempt that was not made."""
+        self._report.ended(run)
+        if run.attempt > 1:  # A first attempt that was not made has never held the gate.
+            self._gates.release(run, timer)
+        self._slots.release(run.key.tenant, slot, self._clock.now())
 
     def hold_back(self, run: Run, timer: Timer, wait: Wait, message: RunMessage, slot: HeldSlot | None) -> None:
         """Write that this attempt waits, and its number comes again."""
-        waiting = held_back(run, wait)
-        if self._put_off(waiting, timer, message.timeout_seconds):
-            self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)
-            self._telemetry.event("attempt_held_back", run_id=run.key.run_id, reason=wait.reason.text)
-            self._slots.release(run.key.tenant, slot, self._clock.now())
+        waiting = self._write(held_back(run, wait), timer, message.timeout_seconds)
+        if waiting is None:
+            return
+        if waiting.is_terminal:
+            self._ended(waiting, timer, slot)
+            return
+        self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)
+        self._telemetry.event("attempt_held_back", run_id=run.key.run_id, reason=wait.reason.text)
+        self._slots.release(run.key.tenant, slot, self._clock.now())
 
     # --- after it was ---------------------------------------------------------------------------------------
 
     def finish(self, ready: Ready, result: Result) -> None:
         """Write what the attempt came to, with the timer of the next one where there is to be one."""
-        spec = ready.definition.spec
-        now, kind = self._now(ready.run.key), target_kind(spec.target)
-        run = decide_finish(ready.run, result, spec.policies.retry, now, kind)
-        until = ready.run.lease_until or 0
-        if run.status is RunStatus.WAITING:
-            written = self._put_off(run, ready.timer, spec.policies.timeout_seconds, until)
-        else:
-            written = self.replace(run, until)
-        if written:
+        spec, now = ready.definition.spec, self._now(ready.run.key)
+        decided = decide_finish(ready.run, result, spec.policies.retry, now, target_kind(spec.target))
+        run = self._write(decided, ready.timer, spec.policies.timeout_seconds, ready.run.lease_until or 0)
+        if run is not None:
             self._report.ended(run)
             self._gates.release(run, ready.timer)
             self._slots.release(run.key.tenant, ready.slot, self._clock.now())
 
-    def _put_off(self, run: Run, timer: Timer, timeout_seconds: int, until: Instant = 0) -> bool:
-        """Write a waiting row and the timer that wakes it in one transaction; False when the lease is lost."""
+    # --- writing, as long as the row is ours ----------------------------------------------------------------
+
+    def replace(self, run: Run) -> Run | None:
+        """Replace the row of an attempt that goes on: as it is written; `None` when the lease is lost."""
+        return self._write(run, None)
+
+    def _write(self, run: Run, timer: Timer | None, timeout_seconds: int = 0, until: Instant = 0) -> Run | None:
+        """Write `run`, or what becomes of it when its cancellation was asked for meanwhile; `None`: the lease is lost.
+
+        Ask as long as the lease lasts: until `until`.
+        """
+        for _ in range(MAX_HEED_ROUNDS):
+            if run.status is RunStatus.WAITING and timer is not None:
+                is_written, stored = self._put_off(run, timer, timeout_seconds, until)
+            else:
+                is_written, stored = self._replace(run, until)
+            if is_written or (stored is not None and proves_commit(ReplaceRun(run), stored)):
+                return run
+            if stored is None or not is_still_held(run, stored):
+                self._report.came_late(run, stored)
+                return None
+            run = heeding(run, stored, self._now(run.key))
+        raise Contended(f"{run.key.run_id} changed {MAX_HEED_ROUNDS} times while its end was being written")
+
+    def _put_off(self, run: Run, timer: Timer, timeout_seconds: int, until: Instant) -> tuple[bool, Run | None]:
+        """Write a waiting row and its timer in one transaction: whether it is done, else what is there."""
         wake = RunTimer(
             run.key,
             TimerKind.RETRY,
@@ -105,29 +145,16 @@ class Finishing:
         except Refused as refused:
             if refused.position != 0:
                 raise
-            return self._is_written(refused.stored, run)
-        return True
+            return False, refused.stored
+        return True, None
 
-    def replace(self, run: Run, until: Instant = 0) -> bool:
-        """Replace our row; False when the lease is lost, and with it the right to say anything about the run."""
+    def _replace(self, run: Run, until: Instant) -> tuple[bool, Run | None]:
+        """Replace the row: whether it is done, else what is there."""
         try:
             stored = self._ask_until(lambda: self._store.replace_run(run), until)
         except Refused as refused:
-            return self._is_written(refused.stored, run)
-        return stored is None or self._is_written(stored, run)
-
-    def _is_written(self, stored: Run | None, run: Run) -> bool:
-        if stored is None:
-            # The row went while it ran: its tenant was deleted, and nothing is noted of that any more.
-            self._telemetry.event("row_gone", run_id=run.key.run_id, fence=run.fence)
-            return False
-        if proves_commit(ReplaceRun(run), stored):
-            return True
-        self._telemetry.count("late_finishes")
-        self._telemetry.event(
-            "late_finish", run_id=run.key.run_id, fence=run.fence, stored_fence=stored.fence, status=stored.status.value
-        )
-        return False
+            return False, refused.stored
+        return stored is None, stored
 
     def _ask_until(self, call: Callable[[], Answer], until: Instant) -> Answer:
         """Ask round on round while the lease lasts: the work is done, and only its end is still to be written."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from cronfleet.domain.audit import schedule_subject
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, NotFound
@@ -13,7 +14,7 @@ from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.frozen import frozen_reason, in_force
 from cronfleet.domain.instant import Instant, floor_second
 from cronfleet.domain.quota import retention_of
-from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import MANUAL_CAUSE, MESSAGE_MAX_AGE, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Change, Status, Timer, moved
 from cronfleet.ports.clock import Clock, Ids
@@ -147,7 +148,11 @@ class Runs:
         return Draft(writes, Answer(form, created=True))
 
     def cancel(self, caller: Caller, run_id: str, *, reason: str = "", once: Once | None = None) -> Answer:
-        """Cancel a run that is queued, claimed or waiting for its next attempt; `Conflict` for any other."""
+        """Cancel a run: at once if it is queued, claimed or waiting for its next attempt.
+
+        Of one that is running it is asked for (`status` stays `running`): its worker ends it, unless it succeeds first.
+        Asking again changes nothing. `Conflict` for one that is over.
+        """
         draft: Draft | None = None
 
         def decide(now: Instant) -> Draft:
@@ -161,26 +166,28 @@ class Runs:
         return answer
 
     def _cancelled(self, caller: Caller, run: Run, is_stored: bool, reason: str, now: Instant) -> Draft:
-        _check_cancellable(run)
+        if run.is_terminal:
+            raise Conflict(f"the run is over ({run.status}): there is nothing left to cancel")
+        asked = run.asked_to_cancel(CancelRequest(now, caller.actor, reason))
+        form = run_form(asked)
+        if asked is run:
+            return Draft([], Answer(form))
         change_id = self._ids.unique()
-        said = f": {reason}" if reason else ""
-        ended = run.ended(RunStatus.CANCELLED, now, Reason(Code.CANCELLED, f"cancelled by {caller.actor}{said}"))
-        form = run_form(ended)
-        before = run_form(run)
         writes: list[Write] = [
-            ReplaceRun(ended) if is_stored else InsertRun(ended),
+            ReplaceRun(asked) if is_stored else InsertRun(asked),
             audit(
                 caller,
                 change_id,
                 now,
                 CANCEL_RUN,
                 schedule_subject(run.key.schedule_id),
-                before=before,
+                before=run_form(run),
                 after=form,
                 reason=reason,
             ),
-            *answer_of(lambda: self._follows(run if is_stored else None, ended)),
         ]
+        if asked.is_terminal:
+            writes += answer_of(lambda: self._follows(run if is_stored else None, asked))
         return Draft(writes, Answer(form))
 
     def _follows(self, before: Run | None, ended: Run) -> Sequence[Write]:
@@ -241,13 +248,6 @@ class Runs:
             if cursor is None:
                 return False
         return False
-
-
-def _check_cancellable(run: Run) -> None:
-    if run.status is RunStatus.RUNNING:
-        raise Conflict("the run is running: only a run that is queued or waiting for a retry can be cancelled")
-    if run.is_terminal:
-        raise Conflict(f"the run is over ({run.status}): there is nothing left to cancel")
 
 
 def _may_be_claimed(timer: Timer, key: RunKey, now: Instant) -> bool:

@@ -98,12 +98,13 @@ class Starting:
             write = self._store.insert_run if row is None else self._store.replace_run
             row = ask(partial(write, decision.run))
             if row is None or proves_commit(InsertRun(decision.run), row):
-                return self._started(decision)
+                return self._started(decision, message)
         raise Contended(f"{message.key.run_id} changed {MAX_START_ROUNDS} times while it was being started")
 
-    def _started(self, decision: Start | Refuse) -> Start | None:
+    def _started(self, decision: Start | Refuse, message: RunMessage) -> Start | None:
         if isinstance(decision, Refuse):
             self._report.ended(decision.run)
+            self._slots.release(message.key.tenant, held_by(message), self._clock.now())
             return None
         self._report.started(decision.run)
         return decision

@@ -175,6 +175,8 @@ class RunRecord(Model):
     is_pinned = BooleanAttribute(null=True)
     signature = JsonAttribute(null=True)
     settled = JsonAttribute(null=True)
+    cancel = JsonAttribute(null=True)
+    progress = JsonAttribute(null=True)
     failed_tenant = UnicodeAttribute(null=True)
     expires_at = WholeAttribute()
 

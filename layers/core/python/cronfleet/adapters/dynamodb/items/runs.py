@@ -7,8 +7,10 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.progress import Progress
 from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
 from cronfleet.domain.settlement import How, Settlement
 from cronfleet.domain.signature import Signature
@@ -46,6 +48,8 @@ def run_item(run: Run, now: Instant) -> Item:
         signature=signature_json(run.signature),
         settled=_settlement_json(run.settled),
         failed_tenant=run.key.tenant if is_letter(run) else None,
+        cancel=None if run.cancel is None else [run.cancel.at, run.cancel.by, run.cancel.reason],
+        progress=_progress_json(run.progress),
         expires_at=_expiry(run, now),
     )
     return record.serialize()
@@ -95,7 +99,17 @@ def _run(record: RunRecord) -> Run:
         is_pinned=bool(record.is_pinned),
         signature=signature_of_json(record.signature),
         settled=None if record.settled is None else _settlement_of(record.settled),
+        cancel=None if record.cancel is None else CancelRequest(*record.cancel),
+        progress=None if record.progress is None else Progress(*record.progress),
     )
+
+
+def _progress_json(progress: Progress | None) -> list[Any] | None:
+    if progress is None:
+        return None
+    if progress.text:
+        return [progress.beat_at, progress.fraction, progress.text]
+    return [progress.beat_at] if progress.fraction is None else [progress.beat_at, progress.fraction]
 
 
 def _attempt_json(attempt: Attempt) -> list[Any]:
