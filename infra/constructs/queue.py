@@ -20,6 +20,7 @@ class Queue(Construct):
             "DeadLetters",
             queue_name=f"{config.prefix}-{queue.dead_letter_name}",
             retention_period=cdk.Duration.seconds(queues.RETENTION_SECONDS),
+            visibility_timeout=cdk.Duration.seconds(queues.DEAD_VISIBILITY_SECONDS),
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             redrive_allow_policy=sqs.RedriveAllowPolicy(source_queues=[self._by_name(name)]),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cronfleet.services.tenants import Tenants
     from cronfleet.services.ticker import Ticker
     from cronfleet.services.transfer import Transfer
+    from cronfleet.services.undelivered import Undelivered
     from cronfleet.services.versions import Versions
     from cronfleet.services.worker import Worker
     from cronfleet.services.zone_data import ZoneData
@@ -67,6 +68,13 @@ def run_message_of(body: str) -> RunMessage:
     from cronfleet.adapters.sqs.messages import decode_run
 
     return decode_run(body)
+
+
+def is_run_queue(name: str) -> bool:
+    """Whether a queue, or its dead-letter queue, of this name holds run messages, whatever the installation's prefix."""
+    from cronfleet.adapters.sqs.queues import holds_runs
+
+    return holds_runs(name)
 
 
 def _store(settings: Settings) -> "DynamoJobStore":
@@ -189,6 +197,13 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
         ids=SystemIds(),
         telemetry=telemetry("worker"),
     )
+
+
+def undelivered(settings: Settings) -> "Undelivered":
+    """Takes what came to dead-letter queues."""
+    from cronfleet.services.undelivered import Undelivered
+
+    return Undelivered(store=_store(settings), clock=SystemClock(), telemetry=telemetry("dead_letters"))
 
 
 def schedules(settings: Settings) -> "Schedules":

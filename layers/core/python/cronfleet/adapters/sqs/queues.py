@@ -42,12 +42,27 @@ TICKS: Final = Queue("ticks", function_timeout_seconds=60, visibility_seconds=36
 WORKER_TIMEOUT_SECONDS: Final = 900
 
 
+RUN_QUEUE: Final = "runs-"
+"""How the names of queues begin that hold run messages."""
+
+
 def run_queue(tier: str) -> Queue:
     """The run queue of `tier`, read by that tier's workers."""
     return Queue(
-        f"runs-{tier}", function_timeout_seconds=WORKER_TIMEOUT_SECONDS, visibility_seconds=6 * WORKER_TIMEOUT_SECONDS
+        f"{RUN_QUEUE}{tier}", function_timeout_seconds=WORKER_TIMEOUT_SECONDS, visibility_seconds=6 * WORKER_TIMEOUT_SECONDS
     )
+
+
+DEAD_LETTERS_TIMEOUT_SECONDS: Final = 60
+DEAD_VISIBILITY_SECONDS: Final = 6 * DEAD_LETTERS_TIMEOUT_SECONDS
+"""How long a dead message is hidden once the consumer of the dead-letter queues has it."""
 
 
 RUN_QUEUES: Final = {tier: run_queue(tier) for tier in TIERS}
 QUEUES: Final = (TICKS, *RUN_QUEUES.values())
+
+
+def holds_runs(name: str) -> bool:
+    """Whether the queue of this name, or the dead-letter queue, holds run messages, whatever prefix it has."""
+    own = [queue for queue in QUEUES if queue.name.startswith(RUN_QUEUE)]
+    return any(f"-{name}".endswith((f"-{queue.name}", f"-{queue.dead_letter_name}")) for queue in own)
