@@ -14,6 +14,7 @@ class Queue(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, queue: queues.Queue) -> None:
         super().__init__(scope, construct_id)
+        self.name = queue.name
         name = f"{config.prefix}-{queue.name}"
         self.dead_letters = sqs.Queue(
             self,

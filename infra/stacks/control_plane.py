@@ -8,6 +8,7 @@ from infra.config import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
 from infra.constructs.code import Code
+from infra.constructs.dead_letters import DeadLetters
 from infra.constructs.dispatcher import Dispatcher
 from infra.constructs.gateway import Gateway
 from infra.constructs.job_store import JobStore
@@ -44,10 +45,13 @@ class ControlPlane(cdk.Stack):
             run_queues=run_queues,
         )
         sweeper = Sweeper(self, "Sweeper", config, code, job_store=job_store, run_queues=run_queues)
+        dead_letters = DeadLetters(
+            self, "DeadLetters", config, code, job_store=job_store, sources=(tick_queue, *run_queues.by_tier.values())
+        )
         api = Api(self, "Api", config, code, job_store)
         authorizer = Authorizer(self, "Authorizer", config, code, job_store)
         gateway = Gateway(self, "Gateway", config, api=api, authorizer=authorizer)
-        list_functions(self, [ticker, dispatcher, sweeper, api, authorizer])
+        list_functions(self, [ticker, dispatcher, sweeper, dead_letters, api, authorizer])
         self._outputs(gateway, tick_queue)
 
     def _outputs(self, gateway: Gateway, tick_queue: Queue) -> None:

@@ -11,7 +11,7 @@ from infra.config import OIDC
 from tests.integration.infra.assembly import Assembly, as_list
 
 WORKERS = ("worker-standard", "worker-priority")
-FUNCTIONS = ("api", "authorizer", "dispatcher", "sweeper", "ticker", *WORKERS)
+FUNCTIONS = ("api", "authorizer", "dead_letters", "dispatcher", "sweeper", "ticker", *WORKERS)
 ERASES = {"dynamodb:BatchWriteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}
@@ -25,6 +25,7 @@ RECEIVES = {
 }
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
+    "dead_letters": set(),
     "dispatcher": {settings.RUN_QUEUE_URLS},
     "sweeper": {settings.RUN_QUEUE_URLS},
     "api": {settings.WEBHOOK_ALLOWED_NETWORKS},
@@ -113,6 +114,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
         ("api", LOGS | READS | WRITES),
+        ("dead_letters", LOGS | READS | WRITES | RECEIVES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
         ("sweeper", LOGS | READS | WRITES | ERASES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),
         *(

@@ -59,7 +59,7 @@ def test_every_queue_takes_encrypted_connections_only(on_aws: Assembly) -> None:
 
 def test_functions_take_one_message_at_a_time_and_say_which_failed(on_aws: Assembly) -> None:
     mappings = [item["Properties"] for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()]
-    assert len(mappings) == len(queues.QUEUES)
+    assert len(mappings) == 2 * len(queues.QUEUES), "each queue, and its dead-letter queue, has a reader"
     for mapping in mappings:
         assert mapping["BatchSize"] == 1
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -84,8 +84,29 @@ def test_each_tier_has_a_concurrency_of_its_own_and_all_together_leave_some_to_w
         for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
         if "ScalingConfig" in item["Properties"]
     ]
-    assert len(most) == len(queues.RUN_QUEUES)
+    assert len(most) == len(queues.RUN_QUEUES) + len(queues.QUEUES), "and each dead-letter queue has one as well"
     assert sum(most) <= 900
+
+
+def test_every_dead_letter_queue_is_emptied_by_one_function_and_has_an_alarm_if_it_is_not(on_aws: Assembly) -> None:
+    dead = {named(on_aws)[queue.dead_letter_name][0]: queue for queue in queues.QUEUES}
+    readers = {
+        item["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]: item["Properties"]["FunctionName"]["Ref"]
+        for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "Fn::GetAtt" in item["Properties"]["EventSourceArn"]
+    }
+    behind = {
+        item["Properties"]["FunctionName"]["Ref"]
+        for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
+        if "dead" in str(item["Properties"]["EventSourceArn"]).lower()
+    }
+    assert len(behind) == 1
+    assert {readers[one] for one in dead if one in readers} == behind
+    for queue in queues.QUEUES:
+        _, properties = named(on_aws)[queue.dead_letter_name]
+        assert properties["VisibilityTimeout"] == queues.DEAD_VISIBILITY_SECONDS
+    alarms = {item["Properties"]["AlarmName"] for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()}
+    assert {f"cronfleet-{queue.dead_letter_name}-old" for queue in queues.QUEUES} <= alarms
 
 
 def test_each_tier_has_an_alarm_by_what_its_own_workers_measure(on_aws: Assembly) -> None:

@@ -15,15 +15,14 @@ from cronfleet.domain.undelivered import (
     Delivery,
     Insert,
     Leave,
-    Replace,
     UnreadableMessage,
     decide_undelivered,
 )
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import Damaged, InsertRun, JobStore, ReplaceRun
-from cronfleet.ports.own_writes import proves_commit
+from cronfleet.ports.job_store import Damaged, JobStore, Refused
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.endings import Endings
 from cronfleet.services.gates import Gates
 from cronfleet.services.true_clock import true_now
 
@@ -39,6 +38,7 @@ class Undelivered:
         self._clock = clock
         self._telemetry = telemetry
         self._gates = Gates(store, telemetry)
+        self._endings = Endings(store)
 
     def run(self, message: RunMessage, delivery: Delivery) -> None:
         """Make a dead letter of the run that `message` was to start, if nobody else is about it.
@@ -56,25 +56,27 @@ class Undelivered:
             if isinstance(verdict, Leave):
                 self._leave(message, verdict.reason)
                 return
-            row = self._write(verdict)
-            if row is None or proves_commit(InsertRun(verdict.run), row):
-                self._died(verdict.run, delivery)
-                return
+            timer = self._timer(key)
+            before = None if isinstance(verdict, Insert) else row
+            try:
+                self._endings.write(before, verdict.run, timer)
+            except Refused as refused:
+                row = refused.stored
+                continue
+            self._died(verdict.run, timer, delivery)
+            return
         raise Contended(f"{key.run_id} changed {MAX_ROUNDS} times while its dead message was looked at")
 
     def _is_of_the_gone(self, key: RunKey) -> bool:
         tenant = ask(lambda: self._store.get_tenant(key.tenant))
         return tenant is not None and tenant.status.is_gone
 
-    def _write(self, verdict: Insert | Replace) -> Run | None:
-        """`None` when it is written, else the row that is there."""
-        write = self._store.insert_run if isinstance(verdict, Insert) else self._store.replace_run
-        return ask(lambda: write(verdict.run))
-
-    def _died(self, run: Run, delivery: Delivery) -> None:
+    def _died(self, run: Run, timer: Timer | None, delivery: Delivery) -> None:
         self._telemetry.count("runs_ended", tier=run.tier, status=run.status.value)
-        self._telemetry.alarm("run_undelivered", run_id=run.key.run_id, queue=delivery.queue, receives=delivery.receives)
-        self._gates.release(run, self._timer(run.key))
+        self._telemetry.alarm(
+            "run_undelivered", run_id=run.key.run_id, queue=delivery.queue, receives=delivery.receives
+        )
+        self._gates.release(run, timer)
 
     def _timer(self, key: RunKey) -> Timer | None:
         try:

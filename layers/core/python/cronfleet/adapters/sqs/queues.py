@@ -49,7 +49,9 @@ RUN_QUEUE: Final = "runs-"
 def run_queue(tier: str) -> Queue:
     """The run queue of `tier`, read by that tier's workers."""
     return Queue(
-        f"{RUN_QUEUE}{tier}", function_timeout_seconds=WORKER_TIMEOUT_SECONDS, visibility_seconds=6 * WORKER_TIMEOUT_SECONDS
+        f"{RUN_QUEUE}{tier}",
+        function_timeout_seconds=WORKER_TIMEOUT_SECONDS,
+        visibility_seconds=6 * WORKER_TIMEOUT_SECONDS,
     )
 
 

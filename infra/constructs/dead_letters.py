@@ -1,0 +1,72 @@
+"""DeadLetters: behind every dead-letter queue, writes what nobody could take on into the history."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_lambda_event_sources as event_sources
+from constructs import Construct
+
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.adapters.sqs import queues
+from infra.config import Config
+from infra.constructs.code import Code
+from infra.constructs.function import Function, Part, Size
+from infra.constructs.job_store import APPEND, LOOK_UP, READ, WRITE, JobStore
+from infra.constructs.queue import Queue
+
+SIZE: Final = Size(memory_mb=512, timeout_seconds=queues.DEAD_LETTERS_TIMEOUT_SECONDS)
+
+CONCURRENCY: Final = 2
+"""Invocations per queue: a storm of dead messages must not take the store's throughput from what still runs."""
+
+OLD_SECONDS: Final = 3_600
+"""A message that stands in a dead-letter queue for longer says that the consumer cannot finish with it."""
+
+
+class DeadLetters(Function):
+    """The function, its place behind the dead-letter queues, and the alarms that say that one is not emptied."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        job_store: JobStore,
+        sources: Sequence[Queue],
+    ) -> None:
+        super().__init__(scope, construct_id, config, code, Part("dead_letters", SIZE))
+        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        # What follows from a run's end, and the gate that it held.
+        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
+        job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
+        # Messages that nobody can read.
+        job_store.grant(self.role, schema.SHARDS, APPEND)
+        for source in sources:
+            self.function.add_event_source(
+                event_sources.SqsEventSource(
+                    source.dead_letters,
+                    batch_size=1,
+                    report_batch_item_failures=True,
+                    max_concurrency=CONCURRENCY,
+                )
+            )
+            self._alarm(source, config)
+
+    def _alarm(self, source: Queue, config: Config) -> None:
+        name = f"{config.prefix}-{source.name}-dead"
+        cloudwatch.Alarm(
+            self,
+            f"{source.node.id}Old",
+            alarm_name=f"{name}-old",
+            alarm_description=f"The queue {name} is not emptied: see docs/dead-letters.md",
+            metric=source.dead_letters.metric_approximate_age_of_oldest_message(period=cdk.Duration.minutes(5)),
+            threshold=OLD_SECONDS,
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
