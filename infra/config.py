@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from cronfleet.domain.shard import MAX_SHARDS
-from cronfleet.domain.tenant import TIERS
 from cronfleet.settings import (
     ALGORITHMS,
     DEFAULT_ROLE_CLAIM,
@@ -23,6 +22,7 @@ from cronfleet.settings import (
     OIDC_JWKS_URL,
     OIDC_ROLE_CLAIM,
     OIDC_TENANT_CLAIM,
+    RUN_QUEUES,
 )
 
 Architecture = Literal["arm64", "x86_64"]
@@ -32,8 +32,10 @@ LAMBDA_PYTHON: Final = "3.14"
 """The newest Python that Lambda runs; every locked package has a wheel for it (decision 0002)."""
 
 LOCAL_SHARDS: Final = 2
-DEFAULT_CONCURRENCY: Final = {"standard": 500, "priority": 300}
-"""Runs of each tier at once. A new account has 1,000 in all: the rest is for the functions that decide."""
+DEFAULT_CONCURRENCY: Final = {"standard": 500, "priority": 300, "backfill": 50}
+"""Runs of each queue at once. A new account has 1,000 in all: the rest is for the functions that decide."""
+LOCAL_CONCURRENCY: Final = {"backfill": 2}
+"""On one machine what yields to live traffic leaves it the processor."""
 FEWEST_WORKERS: Final = 2
 MOST_WORKERS: Final = 1_000
 
@@ -56,7 +58,7 @@ class Config:
 
     `local` is the emulator on the developer's machine: host Python and processor, tables that may be deleted.
     `python` is a version such as `3.14`. `webhook_allowed_networks` are comma-separated CIDR ranges.
-    `worker_concurrency` is how many runs of each tier go on at once at most; a tier that is not named has no limit.
+    `worker_concurrency` is how many runs of each queue go on at once at most; one that is not named has no limit.
     `oidc` is what the authorizer reads of an identity provider from its environment; all of it is empty without one.
     """
 
@@ -131,17 +133,18 @@ def _oidc(value_of: Callable[[str], object]) -> dict[str, str]:
 
 
 def _worker_concurrency(value_of: Callable[[str], object], *, local: bool) -> dict[str, int]:
-    chosen = {tier: value_of(f"{tier}_concurrency") for tier in TIERS}
+    chosen = {name: value_of(f"{name}_concurrency") for name in RUN_QUEUES}
     if local:
-        chosen = {tier: value for tier, value in chosen.items() if value is not None}
-    return {tier: _concurrency(tier, value or DEFAULT_CONCURRENCY[tier]) for tier, value in chosen.items()}
+        chosen = {name: value for name, value in chosen.items() if value is not None or name in LOCAL_CONCURRENCY}
+    defaults = LOCAL_CONCURRENCY if local else DEFAULT_CONCURRENCY
+    return {name: _concurrency(name, value or defaults[name]) for name, value in chosen.items()}
 
 
-def _concurrency(tier: str, value: object) -> int:
+def _concurrency(name: str, value: object) -> int:
     text = str(value)
     if not text.isdecimal() or not FEWEST_WORKERS <= int(text) <= MOST_WORKERS:
         raise ConfigError(
-            f"context '{tier}_concurrency' is {text!r}: write a whole number from {FEWEST_WORKERS} to {MOST_WORKERS}, "
+            f"context '{name}_concurrency' is {text!r}: write a whole number from {FEWEST_WORKERS} to {MOST_WORKERS}, "
             "which is what a queue's trigger takes"
         )
     return int(text)

@@ -20,7 +20,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.schedule import Policies, Timer
-from cronfleet.domain.tenant import TIERS, Tenant
+from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
@@ -31,6 +31,7 @@ from cronfleet.services.runs import Runs
 from cronfleet.services.sweeper import Sweeper
 from cronfleet.services.ticker import Ticker
 from cronfleet.services.worker import Worker
+from cronfleet.settings import RUN_QUEUES
 from tests.support.builders import cron, definition, timer
 from tests.support.settable_clock import NOON, CountingIds, SettableClock
 
@@ -114,7 +115,7 @@ class Chain:
         self.store.get_lease(SHARD)  # A warm process has heard the store's time.
         self._common: dict[str, Any] = {
             "store": self.store,
-            "run_queue": SqsRunQueue(self.sqs, {tier: tier for tier in TIERS}),  # type: ignore[arg-type]  # the part of it that is used
+            "run_queue": SqsRunQueue(self.sqs, {name: name for name in RUN_QUEUES}),  # type: ignore[arg-type]  # the part of it that is used
             "clock": self.clock,
             "telemetry": Silent(),
         }
@@ -170,17 +171,17 @@ class Chain:
 
     def work(self) -> None:
         """Workers until the run queues show nothing more; a worker that dies leaves its message behind."""
-        for tier in TIERS:
-            while self._work_one(tier):
+        for queue in RUN_QUEUES:
+            while self._work_one(queue):
                 pass
 
-    def _work_one(self, tier: str) -> bool:
+    def _work_one(self, queue: str) -> bool:
         with self.as_part("worker"):
-            received = self.sqs.receive(tier)
+            received = self.sqs.receive(queue)
             if received is not None:
                 try:
                     self.worker.handle(decode_run(received.body))
-                    self.sqs.delete(tier, received)
+                    self.sqs.delete(queue, received)
                 except Died:
                     pass  # Its message stays hidden until long after the sweeper has revived the run.
                 return True

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from cronfleet.adapters.sqs import queues
+from cronfleet.domain.tenant import TIERS
 from infra.config import Config
 
 NAMESPACE: Final = "Cronfleet"
@@ -24,7 +24,7 @@ class LagAlarms(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
         super().__init__(scope, construct_id)
-        for tier in queues.RUN_QUEUES:
+        for tier in TIERS:
             cloudwatch.Alarm(
                 self,
                 tier.capitalize(),

@@ -1,4 +1,4 @@
-"""RunQueues: one run queue per tier."""
+"""RunQueues: one run queue per tier, and one for what yields to live traffic."""
 
 import json
 
@@ -11,7 +11,7 @@ from infra.constructs.queue import Queue
 
 
 class RunQueues(Construct):
-    """The run queues by tier, with what a sender needs to know."""
+    """The run queues by tier and lane, with what a sender needs to know."""
 
     def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
         super().__init__(scope, construct_id)
@@ -21,7 +21,7 @@ class RunQueues(Construct):
 
     @property
     def urls(self) -> str:
-        """A JSON object of tier and URL, as `settings.RUN_QUEUE_URLS` wants it."""
+        """A JSON object of tier or lane and URL, as `settings.RUN_QUEUE_URLS` wants it."""
         return json.dumps({tier: queue.url for tier, queue in self.by_tier.items()})
 
     def grant_send(self, role: iam.Role) -> None:

@@ -1,4 +1,4 @@
-"""Worker: takes runs of one tier from its run queue, one at a time, and calls their targets."""
+"""Worker: takes runs of one tier, or of the lane of backfills, one at a time, and calls their targets."""
 
 from typing import Final
 

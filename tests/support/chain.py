@@ -103,7 +103,7 @@ class Chain:
     def _deliver(self) -> None:
         for _ in range(MAX_ROUNDS):
             delivered = self._deliver_from("ticks", dispatcher)
-            for tier in ("standard", "priority"):
+            for tier in settings.RUN_QUEUES:
                 delivered += self._deliver_from(f"runs-{tier}", worker)
             if not delivered:
                 return
@@ -127,7 +127,7 @@ def chain(start: Instant) -> Iterator[Chain]:
     with mocked_aws(), time_machine.travel(to_datetime(start), tick=False) as traveller:
         create_tables(boto3.client("dynamodb"), PREFIX)
         urls = create_queues(boto3.client("sqs"), PREFIX)
-        run_queues = {tier: urls[f"runs-{tier}"] for tier in ("standard", "priority")}
+        run_queues = {tier: urls[f"runs-{tier}"] for tier in settings.RUN_QUEUES}
         environment = {
             settings.TABLE_PREFIX: PREFIX,
             settings.SHARDS: str(SHARDS),

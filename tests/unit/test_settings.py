@@ -10,7 +10,7 @@ from cronfleet.settings import SettingsError, from_environment
 WHOLE = {
     settings.TABLE_PREFIX: "cronfleet",
     settings.SHARDS: "1024",
-    settings.RUN_QUEUE_URLS: json.dumps({"standard": "https://one", "priority": "https://two"}),
+    settings.RUN_QUEUE_URLS: json.dumps({"standard": "https://one", "priority": "https://two", "backfill": "https://three"}),
     settings.WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/8, ::1/128",
 }
 
@@ -18,7 +18,7 @@ WHOLE = {
 def test_a_whole_environment_is_one_frozen_value() -> None:
     found = from_environment(settings.RUN_QUEUE_URLS, environment=WHOLE)
     assert found.shards == 1024
-    assert found.run_queue_urls == {"standard": "https://one", "priority": "https://two"}
+    assert found.run_queue_urls == {"standard": "https://one", "priority": "https://two", "backfill": "https://three"}
     assert found.webhook_allowed_networks == ("10.0.0.0/8", "::1/128")
 
 
@@ -35,7 +35,7 @@ def test_a_number_of_shards_that_no_tick_can_name_is_refused(shards: str) -> Non
 
 def test_each_tier_must_have_its_queue() -> None:
     one = json.dumps({"standard": "https://one"})
-    with pytest.raises(SettingsError, match="one URL for each of standard, priority"):
+    with pytest.raises(SettingsError, match="one URL for each of standard, priority, backfill"):
         from_environment(environment={**WHOLE, settings.RUN_QUEUE_URLS: one})
 
 

@@ -23,9 +23,10 @@ def test_two_environments_in_one_account_share_no_name() -> None:
     assert chosen(environment="staging").prefix == "cronfleet-staging"
 
 
-def test_workers_of_each_tier_have_a_limit_but_on_this_machine() -> None:
-    assert chosen(priority_concurrency="40").worker_concurrency == {"standard": 500, "priority": 40}
-    assert chosen(local="true").worker_concurrency == {}
+def test_workers_of_each_tier_have_a_limit_but_on_this_machine_where_backfills_have_one() -> None:
+    chosen_for = chosen(priority_concurrency="40", backfill_concurrency="20").worker_concurrency
+    assert chosen_for == {"standard": 500, "priority": 40, "backfill": 20}
+    assert chosen(local="true").worker_concurrency == {"backfill": 2}
 
 
 def test_a_choice_wins_over_what_local_brings_with_it() -> None:

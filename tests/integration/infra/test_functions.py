@@ -10,7 +10,7 @@ from cronfleet import settings
 from infra.config import OIDC
 from tests.integration.infra.assembly import Assembly, as_list
 
-WORKERS = ("worker-standard", "worker-priority")
+WORKERS = ("worker-standard", "worker-priority", "worker-backfill")
 FUNCTIONS = ("api", "authorizer", "dead_letters", "dispatcher", "sweeper", "ticker", *WORKERS)
 ERASES = {"dynamodb:BatchWriteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
@@ -63,7 +63,7 @@ def test_the_settings_can_be_read_once_cloudformation_has_filled_in_the_addresse
     assert read.table_prefix == "cronfleet"
     assert read.shards == settings.DEFAULT_SHARDS
     if settings.RUN_QUEUE_URLS in NEEDS[function]:
-        assert read.run_queue_urls == {"standard": "address", "priority": "address"}
+        assert read.run_queue_urls == dict.fromkeys(settings.RUN_QUEUES, "address")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -4,6 +4,7 @@ import pytest
 
 from cronfleet.adapters.cloudwatch.telemetry import NAMESPACE
 from cronfleet.adapters.sqs import queues
+from cronfleet.domain.tenant import TIERS
 from tests.integration.infra.assembly import Assembly, Resource
 
 
@@ -114,7 +115,7 @@ def test_each_tier_has_an_alarm_by_what_its_own_workers_measure(on_aws: Assembly
         item["Properties"]["AlarmName"]: item["Properties"]
         for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()
     }
-    for tier in queues.RUN_QUEUES:
+    for tier in TIERS:
         alarm = alarms[f"cronfleet-lag-{tier}"]
         assert (alarm["Namespace"], alarm["MetricName"], alarm["ExtendedStatistic"]) == (NAMESPACE, "lag", "p99")
         told = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cronfleet.domain import shard
+from cronfleet.domain.run import Lane
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.tenant import TIERS
 
@@ -25,6 +26,9 @@ OIDC_JWKS_URL: Final = "CRONFLEET_OIDC_JWKS_URL"
 OIDC_ALGORITHMS: Final = "CRONFLEET_OIDC_ALGORITHMS"
 OIDC_TENANT_CLAIM: Final = "CRONFLEET_OIDC_TENANT_CLAIM"
 OIDC_ROLE_CLAIM: Final = "CRONFLEET_OIDC_ROLE_CLAIM"
+
+RUN_QUEUES: Final = (*TIERS, Lane.BACKFILL.value)
+"""What there are run queues of, and workers: the tiers, and the lane that yields to them."""
 
 DEFAULT_SHARDS: Final = shard.DEFAULT_SHARDS
 DEFAULT_TENANT_CLAIM: Final = "cronfleet_tenant"
@@ -56,7 +60,7 @@ class Oidc:
 class Settings:
     """One installation as a function sees it.
 
-    `run_queue_urls` maps each tier to its queue's URL. `webhook_allowed_networks` are CIDR ranges that
+    `run_queue_urls` maps each tier, and `backfill`, to its queue's URL. `webhook_allowed_networks` are CIDR ranges that
     webhooks may reach although they are private, loopback or link-local; empty by default. `oidc` is there where
     tokens of an identity provider are let in besides API keys.
     """
@@ -79,9 +83,9 @@ def _required(environment: Mapping[str, str], names: tuple[str, ...]) -> None:
 
 def _run_queue_urls(text: str) -> dict[str, str]:
     urls = json.loads(text)
-    if not isinstance(urls, dict) or set(urls) != set(TIERS):
-        raise SettingsError(f"{RUN_QUEUE_URLS} must be a JSON object with one URL for each of {', '.join(TIERS)}")
-    return {str(tier): str(url) for tier, url in urls.items()}
+    if not isinstance(urls, dict) or set(urls) != set(RUN_QUEUES):
+        raise SettingsError(f"{RUN_QUEUE_URLS} must be a JSON object with one URL for each of {', '.join(RUN_QUEUES)}")
+    return {str(name): str(url) for name, url in urls.items()}
 
 
 def _oidc(env: Mapping[str, str]) -> Oidc | None:

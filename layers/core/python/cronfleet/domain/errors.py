@@ -94,8 +94,8 @@ class QuotaExceeded(CronfleetError):
 class Miscounted(CronfleetError):
     """A change of many schedules would change another number of them than its caller has counted; `count` is it."""
 
-    def __init__(self, expected: int, count: int) -> None:
-        super().__init__(f"{count:,} schedules match now, not {expected:,}; count again with dry_run=true")
+    def __init__(self, expected: int, count: int, what: str = "schedules") -> None:
+        super().__init__(f"{count:,} {what} match now, not {expected:,}; count again with dry_run=true")
         self.expected = expected
         self.count = count
 

@@ -254,8 +254,10 @@ def ending(row: Run) -> str:
     return row.status.value
 
 
-def next_page(operation: Operation, candidates: Sequence[Candidate], *, is_last: bool, now: Instant) -> Page:
-    """The page that makes runs of `candidates`; `is_last`: its source has no more.
+def next_page(
+    operation: Operation, candidates: Sequence[Candidate], position: str, *, is_last: bool, now: Instant
+) -> Page:
+    """The page that makes runs of `candidates`; its source was gone through up to `position`, the end if `is_last`.
 
     No more runs than `room` says may be among them; what is passed over is only counted.
     """
@@ -265,7 +267,7 @@ def next_page(operation: Operation, candidates: Sequence[Candidate], *, is_last:
         counts[PASSED_OVER] += len(candidates) - len(made)
     after = replace(
         operation,
-        cursor=candidates[-1].position if candidates else operation.cursor,
+        cursor=position,
         is_drawn=operation.is_drawn or is_last,
         open=(*operation.open, *(one.run.key.run_id for one in made if one.run is not None)),
         counts=dict(counts),

@@ -325,6 +325,11 @@ def _signature(run: Run, target: str) -> Signature:
     return signature_of(run.reason.code, run.reason.text)
 
 
+def queue_of(key: RunKey, tier: str) -> str:
+    """The run queue of a run: its tier's, or that of its lane where it yields to live traffic."""
+    return tier if key.lane is Lane.LIVE else key.lane.value
+
+
 @dataclass(frozen=True, slots=True)
 class RunMessage:
     """What travels through a run queue: enough to start the run, under a lease that fits, without a read before."""
@@ -344,6 +349,11 @@ class RunMessage:
     """How long the run's row is kept."""
     slot: SlotLease | None = None
     """The slot it may run in; `None` where its tenant has no limit of runs at once."""
+
+    @property
+    def queue(self) -> str:
+        """The run queue through which it travels."""
+        return queue_of(self.key, self.tier)
 
 
 def range_row(

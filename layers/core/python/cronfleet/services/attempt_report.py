@@ -3,7 +3,7 @@
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.late import Cause
 from cronfleet.domain.reason import Reason
-from cronfleet.domain.run import Outcome, Run, RunMessage
+from cronfleet.domain.run import Lane, Outcome, Run, RunMessage
 from cronfleet.ports.telemetry import Telemetry
 
 
@@ -27,9 +27,7 @@ class AttemptReport:
     def started(self, run: Run) -> None:
         """An attempt has its lease."""
         if run.attempt == 1 and run.lag_ms is not None:
-            # Apart: a caught-up run waits for the tick after its turn, and must not hide that live work is late.
-            metric = "catch_up_lag" if run.late is not None and run.late.cause is not Cause.RATE else "lag"
-            self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
+            self._telemetry.measure(_lag_metric(run), run.lag_ms / SECOND, tier=run.tier)
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
 
@@ -62,3 +60,12 @@ class AttemptReport:
         self._telemetry.event(
             "late_finish", run_id=run.key.run_id, fence=run.fence, stored_fence=stored.fence, status=stored.status.value
         )
+
+
+def _lag_metric(run: Run) -> str:
+    """Where the lag of `run` is counted. Apart from that of live work is what yields to it, and what is caught up,
+    which waits for the tick after its turn: neither may hide that live work is late.
+    """
+    if run.key.lane is Lane.BACKFILL:
+        return "backfill_lag"
+    return "catch_up_lag" if run.late is not None and run.late.cause is not Cause.RATE else "lag"

@@ -26,7 +26,7 @@ from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
 from cronfleet.domain.reason import Code
-from cronfleet.domain.run import Run, RunKey, RunMessage
+from cronfleet.domain.run import Run, RunKey, RunMessage, queue_of
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer, Refused
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
@@ -338,7 +338,7 @@ class Sweeper:
 
 
 class _Pace:
-    """Each tier's pace in this sweep: how many fires were seen, the oldest claim lately started, what was resent."""
+    """Each run queue's pace in a sweep: how many fires were seen, the oldest claim lately started, what was resent."""
 
     def __init__(self, now: Instant) -> None:
         self._now = now
@@ -348,20 +348,21 @@ class _Pace:
 
     def saw(self, rows: Mapping[RunKey, Run]) -> None:
         for row in rows.values():
-            self._seen[row.tier] += 1
+            queue = queue_of(row.key, row.tier)
+            self._seen[queue] += 1
             if row.resent_at is not None:
                 continue  # It started late whatever the tier's pace: it would make a lost message look slow.
             if row.claimed_at is not None and self._was_lately(row.started_at):
-                known = self._oldest_started.get(row.tier, row.claimed_at)
-                self._oldest_started[row.tier] = min(known, row.claimed_at)
+                known = self._oldest_started.get(queue, row.claimed_at)
+                self._oldest_started[queue] = min(known, row.claimed_at)
 
     def _was_lately(self, started_at: Instant | None) -> bool:
         # A start of the future was written by a wrong clock: it would hold up all that was lost until then.
         return started_at is not None and self._now - FIRST_RESEND <= started_at <= self._now + MAX_SKEW
 
     def is_draining(self, message: RunMessage, batch: Batch) -> bool:
-        return still_draining(batch.claimed_at, self._oldest_started.get(message.tier))
+        return still_draining(batch.claimed_at, self._oldest_started.get(message.queue))
 
     def may_resend(self, message: RunMessage) -> bool:
-        self._resent[message.tier] += 1
-        return self._resent[message.tier] <= resend_allowance(self._seen[message.tier])
+        self._resent[message.queue] += 1
+        return self._resent[message.queue] <= resend_allowance(self._seen[message.queue])

@@ -7,6 +7,7 @@ crash. Fairness inside a tier comes from `MessageGroupId` = tenant on a standard
 from dataclasses import dataclass
 from typing import Final
 
+from cronfleet.domain.run import Lane
 from cronfleet.domain.tenant import TIERS
 
 MAX_BATCH: Final = 10
@@ -46,10 +47,10 @@ RUN_QUEUE: Final = "runs-"
 """How the names of queues begin that hold run messages."""
 
 
-def run_queue(tier: str) -> Queue:
-    """The run queue of `tier`, read by that tier's workers."""
+def run_queue(name: str) -> Queue:
+    """The run queue of a tier, or of the lane of backfills, read by workers of its own."""
     return Queue(
-        f"{RUN_QUEUE}{tier}",
+        f"{RUN_QUEUE}{name}",
         function_timeout_seconds=WORKER_TIMEOUT_SECONDS,
         visibility_seconds=6 * WORKER_TIMEOUT_SECONDS,
     )
@@ -60,7 +61,7 @@ DEAD_VISIBILITY_SECONDS: Final = 6 * DEAD_LETTERS_TIMEOUT_SECONDS
 """How long a dead message is hidden once the consumer of the dead-letter queues has it."""
 
 
-RUN_QUEUES: Final = {tier: run_queue(tier) for tier in TIERS}
+RUN_QUEUES: Final = {name: run_queue(name) for name in (*TIERS, Lane.BACKFILL.value)}
 QUEUES: Final = (TICKS, *RUN_QUEUES.values())
 
 

@@ -1,4 +1,4 @@
-"""`RunQueue` on SQS: one standard queue per tier, fair between tenants by message group."""
+"""`RunQueue` on SQS: a standard queue per tier and one for backfills, fair between tenants by message group."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def sqs_client() -> "SQSClient":
 
 
 class SqsRunQueue:
-    """The run queues; `urls` maps each tier to its queue."""
+    """The run queues; `urls` maps each tier, and the lane of backfills, to its queue."""
 
     def __init__(self, client: "SQSClient", urls: Mapping[str, str]) -> None:
         self._client = client
@@ -33,11 +33,11 @@ class SqsRunQueue:
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
         """See `RunQueue.send`."""
-        by_tier: defaultdict[str, list[DelayedMessage]] = defaultdict(list)
+        by_queue: defaultdict[str, list[DelayedMessage]] = defaultdict(list)
         for one in messages:
-            by_tier[one.message.tier].append(one)
+            by_queue[one.message.queue].append(one)
         unsent: list[DelayedMessage] = []
-        for tier, ours in by_tier.items():
+        for queue, ours in by_queue.items():
             entries = [Entry(encode_run(one.message), one.delay_seconds, one.message.key.tenant) for one in ours]
-            unsent += [ours[place] for place in send_all(self._client, self._urls[tier], entries)]
+            unsent += [ours[place] for place in send_all(self._client, self._urls[queue], entries)]
         return unsent
