@@ -20,7 +20,7 @@ INSTALLER_LOCK: Final = "requirements/installer.lock"
 LOCK: Final = "requirements/dev.lock"
 NODE_PROJECT: Final = "infra"
 LOCKS: Final = (INSTALLER_LOCK, LOCK, f"{NODE_PROJECT}/package-lock.json")
-ROOMS: Final = (".", "layers/core/python")
+ROOMS: Final = (".", "layers/core/python", "cli")
 """What becomes importable, without a build step that would need more packages."""
 
 NEEDED_BYTES: Final = 2 * 1024**3

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = (
     "benchmarks",
+    "cli",
     "functions",
     "infra",
     "layers/core",

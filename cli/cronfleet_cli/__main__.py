@@ -1,0 +1,5 @@
+"""`python -m cronfleet_cli`, as `cronfleet`."""
+
+from cronfleet_cli.main import main
+
+main()

@@ -1,0 +1,55 @@
+"""The installation: whether it is up, which zone data it has, and which installations there are."""
+
+import os
+from typing import Any, Final
+
+import typer
+
+from cronfleet_cli.api import at
+from cronfleet_cli.errors import REFUSED
+from cronfleet_cli.profiles import config_path, read_config
+from cronfleet_cli.screen import Column, table
+from cronfleet_cli.session import Session, command
+
+PROFILES: Final = (
+    Column("profile", "profile"),
+    Column("", lambda row: "default" if row["default"] else ""),
+    Column("url", "url"),
+    Column("tenant", "tenant"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    command(app, "health")(health)
+    command(app, "zone-data")(zone_data)
+    command(app, "profiles")(profiles)
+
+
+def health(session: Session) -> None:
+    """Say whether the installation is up: exit 1 if not wholly."""
+    found = session.api.get(at("health"))
+    session.answer_fields(found)
+    if found["status"] != "ok":
+        raise typer.Exit(REFUSED)
+
+
+def zone_data(session: Session) -> None:
+    """Show which time zone data is at work."""
+    session.answer_fields(session.api.get(at("timezone-data")))
+
+
+def profiles(session: Session) -> None:
+    """List the installations of the configuration. Keys are not shown."""
+    path = config_path(os.environ)
+    config = read_config(path)
+    rows: list[dict[str, Any]] = [
+        {
+            "profile": name,
+            "default": name == config.get("default"),
+            "url": said.get("url", ""),
+            "tenant": said.get("tenant", ""),
+        }
+        for name, said in sorted(config.get("profiles", {}).items())
+    ]
+    session.answer({"config": str(path), "profiles": rows}, table(rows, PROFILES, f"profiles in {path}"))

@@ -1,0 +1,62 @@
+"""Runs: what has run, why it did or did not, its log; again, or no further."""
+
+from typing import Annotated
+
+import typer
+
+from cronfleet_cli import options as o
+from cronfleet_cli import views
+from cronfleet_cli.api import at
+from cronfleet_cli.following import follow_run, follow_runs
+from cronfleet_cli.inputs import given
+from cronfleet_cli.session import Session, command
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    command(app, "runs")(runs)
+    command(app, "explain")(explain)
+    command(app, "cancel")(cancel)
+
+
+def runs(
+    session: Session,
+    target: Annotated[
+        str,
+        typer.Argument(metavar="SCHEDULE|RUN_ID", help="A schedule or one run.", autocompletion=o.complete_schedule),
+    ],
+    follow: Annotated[bool, typer.Option("--follow", help="Go on showing what comes and changes.")] = False,
+    limit: o.Limit = o.DEFAULT_LIMIT,
+) -> None:
+    """Show a schedule's runs, newest first, or one run with its attempts."""
+    # A run's id holds `~`, which no schedule's can.
+    if "~" in target:
+        _one(session, target, follow)
+    elif follow:
+        follow_runs(session, target)
+    else:
+        session.list(at("schedules", target, "runs"), "runs", views.RUNS, limit)
+
+
+def _one(session: Session, run_id: str, follow: bool) -> None:
+    if follow:
+        follow_run(session, run_id)
+        return
+    run = session.api.get(at("runs", run_id))
+    session.answer(run, views.run(run))
+
+
+def explain(
+    session: Session,
+    schedule: o.Schedule,
+    moment: Annotated[str, typer.Option("--at", help="Which time, as 2026-12-01T02:00:00Z.")],
+) -> None:
+    """Say why a schedule ran at a time, or did not."""
+    found = session.api.get(at("schedules", schedule, "explain"), {"at": moment})
+    session.answer(found, views.explanation(found))
+
+
+def cancel(session: Session, run_id: o.RunId, reason: o.Reason = "") -> None:
+    """Cancel a run: one that waits never starts; one that runs is told, and stopped if it does not listen."""
+    run = session.api.post(at("runs", run_id, "cancel"), given(reason=reason))
+    session.answer(run, views.run(run))

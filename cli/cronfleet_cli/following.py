@@ -1,0 +1,117 @@
+"""Following: a run, a schedule's runs or an operation, watched until it ends."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from cronfleet_cli import views
+from cronfleet_cli.api import at
+from cronfleet_cli.errors import REFUSED
+from cronfleet_cli.screen import shown, status, text
+from cronfleet_cli.session import Session
+
+POLL_SECONDS: Final = 2.0
+MAX_POLLS: Final = 500_000
+"""Eleven days: whoever watches longer begins anew."""
+
+FOLLOWED: Final = 100
+"""The newest runs that are looked at each time."""
+
+GOING_ON: Final = frozenset({"queued", "running", "waiting"})
+ENDED: Final = frozenset({"finished", "cancelled"})
+
+
+def polls(session: Session, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """What stands at `path`, now and again every two seconds."""
+    for count in range(MAX_POLLS):
+        if count:
+            session.api.wait(POLL_SECONDS)
+        yield session.api.get(path, query)
+
+
+def await_run(session: Session, run: Mapping[str, Any]) -> None:
+    """Watch a run until it ends, and exit with 1 unless it succeeded."""
+    last = follow_run(session, str(run["run_id"]))
+    if last["status"] != "succeeded":
+        raise typer.Exit(REFUSED)
+
+
+def follow_run(session: Session, run_id: str) -> Mapping[str, Any]:
+    """Show each change of a run until it ends; the run as it ended."""
+    before: Any = None
+    for run in polls(session, at("runs", run_id)):
+        if run != before:
+            _show_run(session, run)
+            before = run
+        if run["status"] not in GOING_ON:
+            return dict(run)
+    return dict(before)
+
+
+def _show_run(session: Session, run: Mapping[str, Any]) -> None:
+    if session.screen.is_json:
+        session.screen.json_line(run)
+        return
+    cells = [column.of(run) for column in views.RUNS]
+    line = text("")
+    for cell in cells:
+        if cell not in (None, ""):
+            line.append_text(status(cell)).append("  ")
+    session.screen.out.print(line, soft_wrap=True)
+
+
+def follow_runs(session: Session, schedule: str) -> None:
+    """Show a schedule's runs as they come and change, until it is interrupted."""
+    seen: dict[str, Any] = {}
+    for page in polls(session, at("schedules", schedule, "runs"), {"limit": FOLLOWED}):
+        newest = {str(run["run_id"]): run for run in reversed(page["runs"])}
+        for run_id, run in newest.items():
+            if seen.get(run_id) != run:
+                _show_run(session, run)
+        seen = newest
+
+
+def watch_operation(session: Session, path: str) -> Mapping[str, Any]:
+    """Show the progress of an operation until it ends or stands still; the operation as it is then."""
+    if session.screen.is_json:
+        return _watch_as_lines(session, path)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[counts]}"))
+    operation: Mapping[str, Any] = {}
+    with Progress(*columns, TimeElapsedColumn(), console=session.screen.err) as bar:
+        task: TaskID | None = None
+        for operation in polls(session, path):
+            task = bar.add_task("", counts="") if task is None else task
+            bar.update(task, **_progress_of(operation))
+            if stands_still(operation):
+                break
+    return operation
+
+
+def _watch_as_lines(session: Session, path: str) -> Mapping[str, Any]:
+    before: Any = None
+    for operation in polls(session, path):
+        if operation != before:
+            session.screen.json_line(operation)
+            before = operation
+        if stands_still(operation):
+            break
+    return dict(before)
+
+
+def _progress_of(operation: Mapping[str, Any]) -> dict[str, Any]:
+    counts = operation.get("counts") or {}
+    done = sum(count for name, count in counts.items() if name not in GOING_ON and name != "planned")
+    said = " ".join(f"{name} {count}" for name, count in counts.items() if count)
+    return {
+        "description": shown(f"{operation.get('kind', '')} {operation.get('status', '')}".strip()),
+        "total": operation.get("total"),
+        "completed": done,
+        "counts": shown(said),
+    }
+
+
+def stands_still(operation: Mapping[str, Any]) -> bool:
+    """Whether nothing more happens by itself: it has ended, or somebody (or it itself) has stopped it."""
+    return operation["status"] in ENDED or operation["status"] in {"paused", "stopped"}
