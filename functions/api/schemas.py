@@ -22,6 +22,7 @@ from cronfleet.domain.misfire import (
     MAX_WINDOW_SECONDS,
 )
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
+from cronfleet.domain.overlap import CONCURRENCY_KEY
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
 from cronfleet.domain.selection import MAX_LABELS
@@ -321,8 +322,17 @@ class PoliciesBody(Strict):
     after_pause: AfterPauseBody = Field(
         default_factory=AfterPauseBody, description="What becomes of fires that a pause held back."
     )
-    overlap: Literal["allow", "skip"] = Field(
-        "allow", description="Whether a fire runs while an earlier run is still going."
+    overlap: Literal["allow", "skip", "buffer_one", "cancel_other"] = Field(
+        "allow",
+        description="What becomes of a run while an earlier one is still going: both run; it is skipped; one waits and "
+        "later ones are skipped; the earlier one is cancelled.",
+    )
+    concurrency_key: str | None = Field(
+        None,
+        max_length=64,
+        pattern=f"^{CONCURRENCY_KEY.pattern}$",
+        description="Of all the tenant's schedules with the same key one run goes on at a time; with `overlap` `allow` "
+        "the others wait for their turn.",
     )
     jitter_seconds: int | None = Field(
         None,

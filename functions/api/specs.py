@@ -101,6 +101,7 @@ def _policies(body: PoliciesBody, trigger: Trigger) -> Policies:
         ),
         timeout_seconds=body.timeout_seconds,
         after_pause=_misfire(body.after_pause, "policies.after_pause"),
+        concurrency_key=body.concurrency_key or "",
     )
 
 

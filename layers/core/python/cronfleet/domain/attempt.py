@@ -160,12 +160,13 @@ class End:
 class Wait:
     """Do not call the target yet; the same attempt is tried again at `until`.
 
-    `late` is why a run is late that has not begun yet.
+    `late` is why a run is late that has not begun yet. With `may_come_at` it may be woken from then on.
     """
 
     until: Instant
     reason: Reason
     late: Late | None = None
+    may_come_at: Instant | None = None
 
 
 Admission: TypeAlias = Admit | End | Wait
@@ -260,7 +261,8 @@ def not_admitted(run: Run, end: End, now: Instant) -> Run:
 def held_back(run: Run, wait: Wait) -> Run:
     """The row after admission put its attempt off: the attempt was not made, so its number comes again."""
     previous = run.attempts[:-1]
-    put_off = run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=wait.until, reason=wait.reason)
+    retry_at = wait.until if wait.may_come_at is None else wait.may_come_at
+    put_off = run.moved(RunStatus.WAITING, attempts=previous, lease_until=None, retry_at=retry_at, reason=wait.reason)
     if previous:
         return put_off
     # Lag is counted to the start of the first attempt that is made.

@@ -62,6 +62,7 @@ def policies_form(policies: Policies) -> Form:
         "misfire": _misfire_form(policies.misfire),
         "after_pause": _misfire_form(policies.after_pause),
         "overlap": policies.overlap.value,
+        "concurrency_key": policies.concurrency_key or None,
         "jitter_seconds": policies.jitter_seconds,
         "retry": {
             "max_attempts": retry.max_attempts,

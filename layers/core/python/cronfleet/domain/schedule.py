@@ -154,6 +154,8 @@ class Policies:
     timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
     after_pause: Misfire = NONE_AFTER_PAUSE
     """What of the fires that a pause held back still runs, unless the resume says otherwise."""
+    concurrency_key: str = ""
+    """The group of the tenant's schedules of which one runs at a time; empty: the schedule is in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,7 @@ class Timer:
     zone_data: ZoneStamp | None = None
     labels: tuple[str, ...] | None = None
     claim_batch: str | None = None
+    concurrency_key: str = ""
     is_counted: bool = False
     """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when
     they are found."""

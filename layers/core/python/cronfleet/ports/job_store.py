@@ -28,6 +28,7 @@ from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.dead_letters import DeadLetterStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
+from cronfleet.ports.gates import GateStore, GateWrite
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet
 from cronfleet.ports.operations import OperationStore, PutOperation
 from cronfleet.ports.page import Page
@@ -228,7 +229,7 @@ Put: TypeAlias = (
 )
 """The writes that leave an item."""
 
-Fixed: TypeAlias = Put | CheckCalendar
+Fixed: TypeAlias = Put | GateWrite | CheckCalendar
 """The writes that say themselves which item they are about, and what it becomes."""
 
 Write: TypeAlias = Fixed | CountSchedules
@@ -477,6 +478,7 @@ class JobStore(
     RateStore,
     PeekStore,
     FreezeStore,
+    GateStore,
     NoticeStore,
     SlotStore,
     ApiKeyStore,

@@ -14,6 +14,7 @@ from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import InsertRun, JobStore, Refused, ReplaceRun, Write
 from cronfleet.services.asking import ask
+from cronfleet.services.gates import LettingGo
 
 MAX_ENDING_ROUNDS: Final = 20
 """How often an end is written anew because what follows from it changed meanwhile."""
@@ -35,7 +36,7 @@ class Endings:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
-        self._followers: Sequence[Follower] = ()
+        self._followers: Sequence[Follower] = (LettingGo(store),)
 
     def writes_for(self, before: Run | None, after: Run, timer: Timer | None) -> list[Write]:
         """The writes that belong into the transaction that makes `before` (`None`: no row) the terminal `after`.

@@ -5,7 +5,6 @@ from typing import cast
 
 from cronfleet.domain.attempt import End, Start, Wait, attempts_left, decide_admission, versioned
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.overlap import in_the_way
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Definition, Timer
@@ -104,9 +103,12 @@ class Entering:
         if isinstance(slot, Wait):
             self._finishing.hold_back(run, ready.timer, slot, message, held_by(message))
             return None
-        holder = self._gates.other_holder(run, ready.timer)
-        if holder is not None:
-            self._finishing.end(run, ready.timer, End(RunStatus.SKIPPED, in_the_way(holder)), slot)
+        entry = self._gates.enter(run, ready.timer, self._now(run.key))
+        if isinstance(entry, End):
+            self._finishing.end(run, ready.timer, entry, slot)
+            return None
+        if entry is not None:
+            self._finishing.hold_back(run, ready.timer, entry.wait, message, slot, entry)
             return None
         return replace(ready, run=run, slot=slot)
 

@@ -5,6 +5,7 @@ A worker that lost its lease has lost the right to say anything about the run: i
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from cronfleet.domain.attempt import (
@@ -29,7 +30,8 @@ from cronfleet.ports.own_writes import proves_commit
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import Answer, ask
 from cronfleet.services.attempt_report import AttemptReport
-from cronfleet.services.gates import Gates
+from cronfleet.services.endings import MAX_ENDING_ROUNDS, Endings
+from cronfleet.services.gates import Gates, Turn
 from cronfleet.services.slots import HeldSlot, Slots
 from cronfleet.services.true_clock import true_now
 
@@ -54,8 +56,18 @@ class Ready:
 class Finishing:
     """Writes the ends of attempts, and lets go of what was held for them."""
 
-    def __init__(self, *, store: JobStore, gates: Gates, slots: Slots, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(
+        self,
+        *,
+        store: JobStore,
+        endings: Endings,
+        gates: Gates,
+        slots: Slots,
+        clock: Clock,
+        telemetry: Telemetry,
+    ) -> None:
         self._store = store
+        self._endings = endings
         self._gates = gates
         self._slots = slots
         self._clock = clock
@@ -69,7 +81,7 @@ class Finishing:
 
     def end(self, run: Run, timer: Timer | None, end: End, slot: HeldSlot | None) -> None:
         """Write that the run is over without this attempt."""
-        ended = self._write(not_admitted(run, end, self._now(run.key)), timer)
+        ended = self._write(run, not_admitted(run, end, self._now(run.key)), timer)
         if ended is not None:
             self._ended(ended, timer, slot)
 
@@ -80,14 +92,26 @@ class Finishing:
             self._gates.release(run, timer)
         self._slots.release(run.key.tenant, slot, self._clock.now())
 
-    def hold_back(self, run: Run, timer: Timer, wait: Wait, message: RunMessage, slot: HeldSlot | None) -> None:
-        """Write that this attempt waits, and its number comes again."""
-        waiting = self._write(held_back(run, wait), timer, message.timeout_seconds)
+    def hold_back(
+        self,
+        run: Run,
+        timer: Timer,
+        wait: Wait,
+        message: RunMessage,
+        slot: HeldSlot | None,
+        turn: Turn | None = None,
+    ) -> None:
+        """Write that this attempt waits, and its number comes again; with `turn` for its turn at the gate."""
+        waiting = self._write(run, held_back(run, wait), timer, message.timeout_seconds, wakes_at=wait.until)
         if waiting is None:
             return
         if waiting.is_terminal:
             self._ended(waiting, timer, slot)
             return
+        if turn is None:
+            self._gates.give_way(waiting, timer, self._clock.now())
+        else:
+            self._gates.queue(waiting, turn, run.attempt, self._clock.now())
         self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)
         self._telemetry.event("attempt_held_back", run_id=run.key.run_id, reason=wait.reason.text)
         self._slots.release(run.key.tenant, slot, self._clock.now())
@@ -98,7 +122,7 @@ class Finishing:
         """Write what the attempt came to, with the timer of the next one where there is to be one."""
         spec, now = ready.definition.spec, self._now(ready.run.key)
         decided = decide_finish(ready.run, result, spec.policies.retry, now, target_kind(spec.target))
-        run = self._write(decided, ready.timer, spec.policies.timeout_seconds, ready.run.lease_until or 0)
+        run = self._write(ready.run, decided, ready.timer, spec.policies.timeout_seconds, ready.run.lease_until or 0)
         if run is not None:
             self._report.ended(run)
             self._gates.release(run, ready.timer)
@@ -108,33 +132,44 @@ class Finishing:
 
     def replace(self, run: Run) -> Run | None:
         """Replace the row of an attempt that goes on: as it is written; `None` when the lease is lost."""
-        return self._write(run, None)
+        return self._write(run, run, None)
 
-    def _write(self, run: Run, timer: Timer | None, timeout_seconds: int = 0, until: Instant = 0) -> Run | None:
-        """Write `run`, or what becomes of it when its cancellation was asked for meanwhile; `None`: the lease is lost.
+    def _write(
+        self,
+        before: Run,
+        run: Run,
+        timer: Timer | None,
+        timeout_seconds: int = 0,
+        until: Instant = 0,
+        wakes_at: Instant | None = None,
+    ) -> Run | None:
+        """Write `run` in place of `before`, or what becomes of it when its cancellation was asked for meanwhile.
 
-        Ask as long as the lease lasts: until `until`.
+        `None`: the lease is lost. Ask as long as it lasts: until `until`. A run that waits is woken at `wakes_at`, or
+        when it may come.
         """
         for _ in range(MAX_HEED_ROUNDS):
             if run.status is RunStatus.WAITING and timer is not None:
-                is_written, stored = self._put_off(run, timer, timeout_seconds, until)
+                is_written, stored = self._put_off(run, timer, timeout_seconds, until, wakes_at)
             else:
-                is_written, stored = self._replace(run, until)
+                is_written, stored = self._replace(before, run, timer, until)
             if is_written or (stored is not None and proves_commit(ReplaceRun(run), stored)):
                 return run
             if stored is None or not is_still_held(run, stored):
                 self._report.came_late(run, stored)
                 return None
-            run = heeding(run, stored, self._now(run.key))
+            before, run = stored, heeding(run, stored, self._now(run.key))
         raise Contended(f"{run.key.run_id} changed {MAX_HEED_ROUNDS} times while its end was being written")
 
-    def _put_off(self, run: Run, timer: Timer, timeout_seconds: int, until: Instant) -> tuple[bool, Run | None]:
+    def _put_off(
+        self, run: Run, timer: Timer, timeout_seconds: int, until: Instant, wakes_at: Instant | None
+    ) -> tuple[bool, Run | None]:
         """Write a waiting row and its timer in one transaction: whether it is done, else what is there."""
         wake = RunTimer(
             run.key,
             TimerKind.RETRY,
             run.attempt + 1,
-            ceil_second(run.retry_at or 0),
+            ceil_second(wakes_at or run.retry_at or 0),
             timer.tier,
             timer.shard,
             run.version,
@@ -148,13 +183,21 @@ class Finishing:
             return False, refused.stored
         return True, None
 
-    def _replace(self, run: Run, until: Instant) -> tuple[bool, Run | None]:
-        """Replace the row: whether it is done, else what is there."""
-        try:
-            stored = self._ask_until(lambda: self._store.replace_run(run), until)
-        except Refused as refused:
-            return False, refused.stored
-        return stored is None, stored
+    def _replace(self, before: Run, run: Run, timer: Timer | None, until: Instant) -> tuple[bool, Run | None]:
+        """Replace the row, with all that follows from its end: whether it is done, else what is there."""
+        for _ in range(MAX_ENDING_ROUNDS):
+            follows = ask(partial(self._endings.writes_for, before, run, timer)) if run.is_terminal else []
+            try:
+                if not follows:
+                    stored = self._ask_until(partial(self._store.replace_run, run), until)
+                    return stored is None, stored
+                self._ask_until(partial(self._store.commit, [ReplaceRun(run), *follows]), until)
+            except Refused as refused:
+                if refused.position == 0:
+                    return False, refused.stored
+                continue  # What follows has changed: it is decided again.
+            return True, None
+        raise Contended(f"what follows from the end of {run.key.run_id} changed {MAX_ENDING_ROUNDS} times")
 
     def _ask_until(self, call: Callable[[], Answer], until: Instant) -> Answer:
         """Ask round on round while the lease lasts: the work is done, and only its end is still to be written."""

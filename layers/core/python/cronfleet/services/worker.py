@@ -14,6 +14,8 @@ from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import RunQueue
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.displacing import Displacing
+from cronfleet.services.endings import Endings
 from cronfleet.services.entering import Entering
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
@@ -39,11 +41,15 @@ class Worker:
         self._targets = targets
         self._clock = clock
         self._telemetry = telemetry
-        slots, gates = Slots(store, telemetry), Gates(store, telemetry)
+        endings = Endings(store)
+        displacing = Displacing(store=store, endings=endings, clock=clock, telemetry=telemetry)
+        slots, gates = Slots(store, telemetry), Gates(store, telemetry, displacing.cancel)
         self._starting = Starting(
             store=store, run_queue=run_queue, slots=slots, clock=clock, ids=ids, telemetry=telemetry
         )
-        self._finishing = Finishing(store=store, gates=gates, slots=slots, clock=clock, telemetry=telemetry)
+        self._finishing = Finishing(
+            store=store, endings=endings, gates=gates, slots=slots, clock=clock, telemetry=telemetry
+        )
         self._entering = Entering(
             store=store, finishing=self._finishing, gates=gates, slots=slots, clock=clock, telemetry=telemetry
         )

@@ -13,6 +13,7 @@ from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
+from cronfleet.adapters.dynamodb.gates import DynamoGates
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
 from cronfleet.adapters.dynamodb.noticeboard import DynamoNoticeboard
 from cronfleet.adapters.dynamodb.operations import DynamoOperations
@@ -54,6 +55,7 @@ class DynamoJobStore(
     DynamoRates,
     DynamoPeeking,
     DynamoFreezes,
+    DynamoGates,
     DynamoNoticeboard,
     DynamoSlots,
     DynamoApiKeys,

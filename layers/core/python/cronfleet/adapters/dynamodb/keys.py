@@ -131,6 +131,11 @@ def slot(number: int) -> str:
     return f"{SLOTS}{number:04}"
 
 
+def group_gate(key: str) -> str:
+    """The sort key of the gate of a concurrency key, beside the tenant's slots."""
+    return f"G#{key}"
+
+
 def parse_slot(sort: str) -> int:
     """The reverse of `slot`; raises `ValueError`."""
     return int(sort.removeprefix(SLOTS))

@@ -131,7 +131,7 @@ class DefinitionRecord(Model):
 
 
 class GateRecord(Model):
-    """The overlap gate of a schedule: which run holds it, or held it until `ended_at`."""
+    """The gate of a schedule or of a concurrency key: who holds it, or held it until `ended_at`, and who waits."""
 
     class Meta:
         table_name = schema.SCHEDULES.name
@@ -140,6 +140,9 @@ class GateRecord(Model):
     sk = UnicodeAttribute(range_key=True)
     holder = UnicodeAttribute()
     ended_at = WholeAttribute(null=True)
+    line = JsonAttribute(null=True)
+    rev = WholeAttribute(null=True)
+    expires_at = WholeAttribute(null=True)
 
 
 class RunRecord(Model):

@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, n
 from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
+from cronfleet.adapters.dynamodb.gates import parts_of_gates, read_of_gates
 from cronfleet.adapters.dynamodb.items.alerts import alert_of
 from cronfleet.adapters.dynamodb.items.api_keys import api_key_of, parts_of_key
 from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
@@ -36,6 +37,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
+from cronfleet.ports.gates import GateWrite
 from cronfleet.ports.job_store import (
     CheckCalendar,
     CountSchedules,
@@ -191,8 +193,9 @@ def _action(database: Database, write: Fixed, now: Instant) -> dict[str, Any]:
     return {"Put": _put(database, write, now)}
 
 
-def _put(database: Database, write: Put, now: Instant) -> dict[str, Any]:
-    table, item, expression, values = _parts(write, now)
+def _put(database: Database, write: Put | GateWrite, now: Instant) -> dict[str, Any]:
+    parts = parts_of_gates(write, now) if isinstance(write, GateWrite) else _parts(write, now)
+    table, item, expression, values = parts
     return {"TableName": database.name(table), "Item": item, **expression.request(values)}
 
 
@@ -283,10 +286,12 @@ def _same_tenant(before: Tenant | None) -> tuple[Expression, Item | None]:
 
 
 def _stored(write: Write, item: Item | None) -> Any:
-    return None if item is None or isinstance(write, CountSchedules) else _read(write, item)
+    if item is None or isinstance(write, CountSchedules):
+        return None
+    return read_of_gates(write, item) if isinstance(write, GateWrite) else _read(write, item)
 
 
-def _read(write: Fixed, item: Item) -> Any:
+def _read(write: Put | CheckCalendar, item: Item) -> Any:
     match write:
         case CreateTimer() | UpdateTimer() | InsertDefinition() | InsertRun() | ReplaceRun() | InsertRunTimer():
             return _read_of_schedules(write, item)

@@ -8,6 +8,7 @@ from cronfleet.adapters.memory.dead_letters import MemoryDeadLetters
 from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
+from cronfleet.adapters.memory.gates import MemoryGates
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
 from cronfleet.adapters.memory.noticeboard import MemoryNoticeboard
 from cronfleet.adapters.memory.operations import MemoryOperations
@@ -42,6 +43,7 @@ class MemoryJobStore(
     MemoryRates,
     MemoryPeeking,
     MemoryFreezes,
+    MemoryGates,
     MemoryNoticeboard,
     MemorySlots,
     MemoryApiKeys,

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from cronfleet.adapters.memory.audit import append
 from cronfleet.adapters.memory.calendars import bare_definition
+from cronfleet.adapters.memory.gates import may_write_of_gates, put_of_gates, stored_of_gates
 from cronfleet.adapters.memory.heartbeats import put_heartbeat, stored_heartbeat
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenant_writes import may_write_of_tenant, put_of_tenant, stored_of_tenant
@@ -17,6 +18,7 @@ from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports.gates import MoveRunTimer, PutGate
 from cronfleet.ports.job_store import (
     CheckCalendar,
     CountSchedules,
@@ -92,6 +94,8 @@ def _stored(state: State, write: Write) -> Any:
             return state.idempotency.get((record.tenant, record.key))
         case InsertRetiming() | PutZoneRelease():
             return _stored_retiming(state, write)
+        case PutGate() | MoveRunTimer():
+            return stored_of_gates(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return _stored_calendar(state, write)
         case PutHeartbeat() | InsertPing():
@@ -153,10 +157,10 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return not isinstance(stored, RunTimer) or stored.claim_batch is not None
         case InsertIdempotency():
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
-        case PutCalendarHead(before=before):
+        case PutCalendarHead(before=before) | PutHeartbeat(before=before):
             return bool(stored == before)
-        case PutHeartbeat(before=before):
-            return bool(stored == before)
+        case PutGate() | MoveRunTimer():
+            return may_write_of_gates(write, stored)
         case PutZoneRelease(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
         case (
@@ -187,6 +191,8 @@ def _apply(state: State, write: Write) -> None:
             state.idempotency[record.tenant, record.key] = record
         case InsertRetiming() | PutZoneRelease():
             _apply_retiming(state, write)
+        case PutGate() | MoveRunTimer():
+            put_of_gates(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             _apply_calendar(state, write)
         case PutHeartbeat() | InsertPing():

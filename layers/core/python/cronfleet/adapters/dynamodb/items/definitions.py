@@ -47,7 +47,13 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
         "owner": spec.owner,
         "description": spec.description,
         "payload": spec.payload,
-        "timing": timing_json(policies.misfire, policies.after_pause, policies.overlap, policies.jitter_seconds),
+        "timing": timing_json(
+            policies.misfire,
+            policies.after_pause,
+            policies.overlap,
+            policies.jitter_seconds,
+            policies.concurrency_key,
+        ),
         "retry": retry_json(policies.retry),
         "timeout_seconds": policies.timeout_seconds,
         "labels": dict(spec.labels),
@@ -57,14 +63,22 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
 
 
 def _spec_of(stored: Mapping[str, Any]) -> Spec:
-    misfire, after_pause, overlap, jitter_seconds = timing_of(stored["timing"])
+    misfire, after_pause, overlap, jitter_seconds, concurrency_key = timing_of(stored["timing"])
     return Spec(
         trigger_of(stored["trigger"]),
         _target_of(stored["target"]),
         stored["owner"],
         stored["description"],
         stored["payload"],
-        Policies(misfire, overlap, jitter_seconds, retry_of(stored["retry"]), stored["timeout_seconds"], after_pause),
+        Policies(
+            misfire,
+            overlap,
+            jitter_seconds,
+            retry_of(stored["retry"]),
+            stored["timeout_seconds"],
+            after_pause,
+            concurrency_key,
+        ),
         stored["labels"],
         stored["start_at"],
         stored["end_at"],

@@ -11,7 +11,9 @@ _LETTERS: Final = {MisfirePolicy.SKIP: "s", MisfirePolicy.FIRE_ONCE: "o", Misfir
 _POLICIES: Final = {letter: policy for policy, letter in _LETTERS.items()}
 
 
-def timing_json(misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter_seconds: int) -> dict[str, Any]:
+def timing_json(
+    misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter_seconds: int, concurrency_key: str
+) -> dict[str, Any]:
     """What decides when a schedule fires. In a timer, so its names are short and defaults are left out."""
     stored: dict[str, Any] = {"misfire": misfire.policy.value, "grace": misfire.grace_seconds}
     if misfire.max != 1:
@@ -26,10 +28,12 @@ def timing_json(misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter
         stored["overlap"] = overlap.value
     if jitter_seconds:
         stored["jitter"] = jitter_seconds
+    if concurrency_key:
+        stored["key"] = concurrency_key
     return stored
 
 
-def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int]:
+def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int, str]:
     """The reverse of `timing_json`; raises `ValueError`, `KeyError`, `TypeError`."""
     misfire = Misfire(
         MisfirePolicy(stored["misfire"]),
@@ -40,7 +44,7 @@ def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int
     )
     after_pause = _unpacked(stored["a"]) if "a" in stored else NONE_AFTER_PAUSE
     overlap = Overlap(stored.get("overlap", Overlap.ALLOW))
-    return misfire, after_pause, overlap, _whole(stored.get("jitter", 0))
+    return misfire, after_pause, overlap, _whole(stored.get("jitter", 0)), str(stored.get("key", ""))
 
 
 def _packed(misfire: Misfire) -> list[Any]:

@@ -45,7 +45,9 @@ def timer_item(timer: Timer) -> Item:
         status=timer.status.value,
         trigger=bare,
         calendar=calendar,
-        policies=timing_json(timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds),
+        policies=timing_json(
+            timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds, timer.concurrency_key
+        ),
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
         epoch=timer.epoch,
@@ -86,7 +88,7 @@ def timer_of(item: Item) -> Timer:
 
 def _timer(record: TimerRecord) -> Timer:
     tenant, schedule_id = keys.parse_schedule(record.pk)
-    misfire, after_pause, overlap, jitter_seconds = timing_of(record.policies)
+    misfire, after_pause, overlap, jitter_seconds, concurrency_key = timing_of(record.policies)
     return Timer(
         tenant,
         schedule_id,
@@ -118,6 +120,7 @@ def _timer(record: TimerRecord) -> Timer:
         after_pause=after_pause,
         labels=unpacked_hashes(record.labels),
         claim_batch=record.claim_batch,
+        concurrency_key=concurrency_key,
         is_counted=record.counted is not None,
         change_id=record.change_id or "",
         created_at=record.created_at or 0,
