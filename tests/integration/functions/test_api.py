@@ -48,6 +48,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
                 "per_minute": 60,
             },
             "overlap": "allow",
+            "concurrency_key": None,
             "jitter_seconds": 0,
             "retry": {
                 "max_attempts": 3,
@@ -98,7 +99,8 @@ FULL = {
             "window_seconds": 3_600,
             "per_minute": 60,
         },
-        "overlap": "skip",
+        "overlap": "buffer_one",
+        "concurrency_key": "ledger",
         "jitter_seconds": 30,
         "retry": {"max_attempts": 5, "backoff": {"kind": "fixed", "base_seconds": 5, "max_seconds": 5}},
         "timeout_seconds": 840,

@@ -21,7 +21,7 @@ class Code(StrEnum):
     PAUSED = "paused"
     """The schedule was paused, or became so between claim and start."""
     OVERLAP = "overlap"
-    """An earlier run of the schedule was still going and its overlap policy is `skip`."""
+    """Another run was in the way, and the overlap policy skips what finds one, or lets it wait."""
     SUPERSEDED = "superseded"
     """The trigger changed, or the schedule was resumed or created anew, before this fire was due."""
     CANCELLED = "cancelled"

@@ -47,9 +47,14 @@ class Turn:
 
 
 class Gates:
-    """What the worker does about the gates of its runs."""
+    """What the worker does about the gates of its runs. `cancel` is for those that enter: it cancels a run for a newer.
 
-    def __init__(self, store: JobStore, telemetry: Telemetry, cancel: Callable[[str, Run], None]) -> None:
+    Whoever only lets go needs none.
+    """
+
+    def __init__(
+        self, store: JobStore, telemetry: Telemetry, cancel: Callable[[str, Run], None] = lambda _run_id, _newer: None
+    ) -> None:
         self._store = store
         self._telemetry = telemetry
         self._cancel = cancel

@@ -192,6 +192,7 @@ def _remove_gate(state: State, owned: Owned) -> None:
     tenant, schedule_id = owned.place
     state.gates.pop((tenant, schedule_id), None)
     state.gates_free_since.pop((tenant, schedule_id), None)
+    state.gate_lines.pop((tenant, schedule_id), None)
 
 
 def _remove_ping(state: State, owned: Owned) -> None:

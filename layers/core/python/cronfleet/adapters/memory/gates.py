@@ -66,7 +66,7 @@ def _place(name: GateName) -> tuple[str, str]:
 
 
 def _stored_gate(state: State, name: GateName) -> Gate:
-    line, rev = state.gate_lines.get(name, ((), 0))
+    line, rev = state.gate_lines.get(_place(name), ((), 0))
     if _place(name) in state.gates:
         return Gate(name, state.gates[_place(name)], None, line, rev)
     holder, ended_at = state.gates_free_since.get(_place(name), ("", None))
@@ -84,4 +84,4 @@ def _put_gate(state: State, gate: Gate) -> None:
         state.gates[_place(gate.name)] = gate.holder
     else:
         state.gates_free_since[_place(gate.name)] = (gate.holder, gate.ended_at)
-    state.gate_lines[gate.name] = (gate.line, gate.rev)
+    state.gate_lines[_place(gate.name)] = (gate.line, gate.rev)

@@ -12,7 +12,7 @@ from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.deletion import Deletion
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
-from cronfleet.domain.gate import GateName, Waiting
+from cronfleet.domain.gate import Waiting
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -48,7 +48,7 @@ class State:
     """Which run holds each gate that is not free."""
     gates_free_since: dict[ScheduleKey, tuple[str, Instant]] = field(default_factory=dict)
     """Which run held each that is, and when that ended."""
-    gate_lines: dict[GateName, tuple[tuple[Waiting, ...], int]] = field(default_factory=dict)
+    gate_lines: dict[ScheduleKey, tuple[tuple[Waiting, ...], int]] = field(default_factory=dict)
     """Who waits at each, and its `rev`."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
