@@ -9,7 +9,7 @@ from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
 """The gateway gives up after thirty seconds."""
@@ -32,7 +32,7 @@ class Api(Function):
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
         # How many of its slots a tenant uses; it takes none.
-        job_store.grant(self.role, schema.SLOTS, QUERY)
+        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         # What a calendar's new version starts, and how far the jobs are.
         job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)
         # A heartbeat URL is put anew with each ping, in one transaction with it; nothing of it is ever deleted here.

@@ -13,7 +13,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, LOOK_UP, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=queues.DEAD_LETTERS_TIMEOUT_SECONDS)
@@ -42,6 +42,7 @@ class DeadLetters(Function):
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # What follows from a run's end, and the gate that it held.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
+        job_store.grant(self.role, schema.SLOTS, LOOK_UP + CHANGE)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         # Messages that nobody can read.

@@ -62,7 +62,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.RUNS, READ + WRITE)
     job_store.grant(role, schema.CALENDARS, LOOK_UP)
     job_store.grant(role, schema.SHARDS, READ + WRITE)
-    job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
+    job_store.grant(role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
     # Which tenants' records say what rate, the lines of their rates, and what is frozen, with
     # the rest of the noticeboard.
     job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + UPDATE)

@@ -51,7 +51,7 @@ class Worker(Function):
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
-        job_store.grant(self.role, schema.SLOTS, QUERY + CHANGE)
+        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         self._grant_targets()
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.
