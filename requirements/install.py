@@ -47,6 +47,7 @@ def install(root: Path) -> None:
         _run(root, [_python(root), "-m", *pip, "--require-hashes", "-r", INSTALLER_LOCK])
         _run(root, [_python(root), "-m", "uv", "pip", "sync", "--quiet", "--require-hashes", LOCK])
         _make_rooms_importable(root)
+        _make_command(root)
         _run(root, [_bin(root) / "npm", "ci", "--prefix", NODE_PROJECT, "--silent"])
         _stamp(root).write_text(str(root))
 
@@ -113,6 +114,13 @@ def _make_rooms_importable(root: Path) -> None:
     packages = Path(subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip())
     lines = (os.path.relpath(root / room, packages) for room in ROOMS)
     (packages / "cronfleet-rooms.pth").write_text("".join(f"{line}\n" for line in lines))
+
+
+def _make_command(root: Path) -> None:
+    """Put `cronfleet` beside the environment's Python, as an installation of cli/ would."""
+    command = _bin(root) / "cronfleet"
+    command.write_text('#!/bin/sh\nexec "$(dirname "$0")/python" -m cronfleet_cli "$@"\n')
+    command.chmod(0o755)
 
 
 def _bin(root: Path) -> Path:

@@ -67,4 +67,4 @@ def _root(
 
 def main() -> None:
     """Run it; the process ends with its exit code."""
-    app()
+    app(prog_name="cronfleet")

@@ -1,5 +1,6 @@
 """The plan of `apply`: what would become of each schedule, without asking anybody. Pure: values in, values out."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -117,13 +118,11 @@ def spelled_out(tried: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[Mapping[str, Any]]:
-    if before == after and type(before) is type(after):
-        return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in sorted(before.keys() | after.keys()):
             yield from _differences(f"{path}.{name}", before.get(name), after.get(name))
-        return
-    if before != after or type(before) is not type(after):
+    # As JSON, since to Python 1 and true are the same.
+    elif json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True):
         yield {"field": path, "before": before, "after": after}
 
 

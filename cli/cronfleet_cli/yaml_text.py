@@ -14,13 +14,14 @@ from cronfleet_cli.errors import WrongUse
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of one file; the API takes no larger document either."""
 
+_TEXT: Final = "tag:yaml.org,2002:str"
 _PLAIN: Final = (
     ("tag:yaml.org,2002:null", re.compile(r"(?:~|null|Null|NULL|)$"), ("~", "n", "N", "")),
     ("tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), tuple("tTfF")),
     ("tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]*)$"), tuple("-+0123456789")),
     (
         "tag:yaml.org,2002:float",
-        re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"),
+        re.compile(r"[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$"),
         tuple("-+.0123456789"),
     ),
 )
@@ -41,10 +42,16 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if key.tag != _TEXT:
+                raise _wrong("a name must be text: put it in quotes", key)
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands here twice", key.start_mark)
+                raise _wrong(f"{key.value!r} stands here twice", key)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _wrong(sentence: str, node: Any) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, sentence, node.start_mark)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -56,6 +63,15 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Loader.yaml_implicit_resolvers = {}
+
+
+def _write_text(dumper: Any, value: str) -> Any:
+    # PyYAML reads these back as a blank unless they are escaped.
+    style = '"' if any(mark in value for mark in "\x85\u2028\u2029\ufeff") else None
+    return dumper.represent_scalar(_TEXT, value, style=style)
+
+
+_Dumper.add_representer(str, _write_text)
 for _tag, _pattern, _first in _PLAIN:
     _Loader.add_implicit_resolver(_tag, _pattern, _first)
     _Dumper.add_implicit_resolver(_tag, _pattern, _first)
