@@ -71,7 +71,7 @@ def run_message_of(body: str) -> RunMessage:
 
 
 def is_run_queue(name: str) -> bool:
-    """Whether a queue, or its dead-letter queue, of this name holds run messages, whatever the installation's prefix."""
+    """Whether the queue of this name, or the dead-letter queue, holds run messages, whatever prefix it has."""
     from cronfleet.adapters.sqs.queues import holds_runs
 
     return holds_runs(name)
