@@ -52,6 +52,7 @@ TAGS: Final = {
     "imports": "What files of other schedulers become: crontabs, CronJobs, EventBridge Scheduler.",
     "bulk": "One change of many schedules.",
     "runs": "Run now, read the history, cancel.",
+    "dead_letters": "Runs that ended without having done their work: what went wrong, and what becomes of them.",
     "ledger": "Why a schedule ran at a time, or did not.",
     "freezes": "A label, a tenant or a tier in which nothing starts, in one write.",
     "lint": "What about schedules will surprise, and when many fire at once.",

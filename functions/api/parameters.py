@@ -7,6 +7,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Header, Path, Que
 from pydantic import BeforeValidator
 
 from cronfleet.domain.calendar import DateKind
+from cronfleet.domain.dead_letter import Kind
 from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.outlook import MAX_FIRES
@@ -14,6 +15,7 @@ from cronfleet.domain.shadow_comparison import MAX_TOLERANCE, State
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 
+from .letter_schemas import SIGNATURE
 from .schemas import CALENDAR_NAME, ID, TEXT
 
 SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"
@@ -128,6 +130,25 @@ ActorQuery = Annotated[str, Query(max_length=256, pattern=TEXT, description="Onl
 ActionQuery = Annotated[str, Query(pattern="^[a-z_]{0,64}$", description="Only changes of this kind, such as `pause`.")]
 AuditLimit = Annotated[
     int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_ENTRIES, description="Entries of a page, at most.")
+]
+UNREADABLE: Final = "unreadable"
+"""A kind of dead letter that is no run's."""
+GroupQuery = Annotated[Literal["signature"] | None, Query(description="Group them by failure signature.")]
+LetterScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Only those of this schedule.")]
+LetterLabelQuery = Annotated[
+    str | None, Query(max_length=2_048, description="Only those of schedules with this label, as `team=billing`.")
+]
+SignatureQuery = Annotated[str | None, Query(pattern=SIGNATURE, description="Only those of this failure signature.")]
+LetterKindQuery = Annotated[
+    Literal[*(kind.value for kind in Kind), UNREADABLE] | None,
+    Query(description="Only these; `unreadable`: messages that are no run's."),
+]
+DiedFromQuery = Annotated[
+    str | None,
+    Query(alias="from", max_length=LONGEST_MOMENT, description="RFC 3339; only those that died then or later."),
+]
+DiedToQuery = Annotated[
+    str | None, Query(alias="to", max_length=LONGEST_MOMENT, description="RFC 3339; only those that died before.")
 ]
 IdempotencyKey = Annotated[
     str | None,

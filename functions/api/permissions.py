@@ -40,6 +40,8 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}/diff"): Role.VIEWER,
     ("GET", "/v1/runs/{run_id}"): Role.VIEWER,
+    ("GET", "/v1/dead-letters"): Role.VIEWER,  # its messages that nobody can read take a platform admin
+    ("GET", "/v1/dead-letters/{run_id}"): Role.VIEWER,
     ("GET", "/v1/calendars"): Role.VIEWER,
     ("GET", "/v1/calendars/{name}"): Role.VIEWER,
     ("GET", "/v1/calendars/{name}/versions"): Role.VIEWER,
@@ -53,6 +55,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/schedules/{schedule_id}/shadow"): Role.OPERATOR,
     ("POST", "/v1/schedules/{schedule_id}/run"): Role.OPERATOR,
     ("POST", "/v1/runs/{run_id}/cancel"): Role.OPERATOR,
+    ("POST", "/v1/dead-letters/discard"): Role.OPERATOR,
     ("POST", "/v1/bulk/pause"): Role.OPERATOR,
     ("POST", "/v1/bulk/resume"): Role.OPERATOR,
     ("GET", "/v1/audit"): Role.OPERATOR,

@@ -23,13 +23,13 @@ class Api(Function):
         environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
         super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
-        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
         job_store.grant(self.role, schema.CALENDARS, READ + WRITE)
         job_store.grant(self.role, schema.AUDIT, APPEND + READ, indexes=(schema.BY_SUBJECT,))
         # An entry follows on the end of its chain, which is put anew with it; seals are only read here.
         job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
-        job_store.grant(self.role, schema.SHARDS, LOOK_UP)
+        job_store.grant(self.role, schema.SHARDS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
         # How many of its slots a tenant uses; it takes none.
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)

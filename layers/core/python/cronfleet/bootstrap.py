@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cronfleet.services.audit_log import AuditLog
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
+    from cronfleet.services.dead_letters import DeadLetters
     from cronfleet.services.deletions import Deletions
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.first_key import FirstKey
@@ -197,6 +198,13 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
         ids=SystemIds(),
         telemetry=telemetry("worker"),
     )
+
+
+def dead_letters(settings: Settings) -> "DeadLetters":
+    """What operators see of dead letters, and do to them."""
+    from cronfleet.services.dead_letters import DeadLetters
+
+    return DeadLetters(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def undelivered(settings: Settings) -> "Undelivered":

@@ -131,6 +131,10 @@ class Group:
         if len(self.examples) < MAX_EXAMPLES:
             self.examples.append(letter.key.run_id)
 
+    def expires_soon(self, now: Instant) -> bool:
+        """Whether one of them is removed before long."""
+        return self.first_expires_at - now <= EXPIRES_SOON
+
     @property
     def named_schedules(self) -> Mapping[str, int]:
         """Those with the most letters, most first."""

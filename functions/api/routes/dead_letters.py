@@ -1,0 +1,107 @@
+"""/v1/dead-letters: runs that ended without having done their work, looked at and let go of."""
+
+import functools
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Body
+from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
+
+from cronfleet import bootstrap
+from cronfleet.domain.dead_letter import Kind, LetterFilter
+from cronfleet.domain.errors import Invalid
+from cronfleet.domain.freeze import label_hashes
+from cronfleet.services.dead_letters import DeadLetters
+from cronfleet.settings import from_environment
+
+from .. import parameters as p
+from ..letter_answers import DiscardAnswer, GroupsAnswer, LetterDetailAnswer, LettersAnswer
+from ..letter_schemas import DiscardBody, LetterFilterBody
+from ..reading import JSON
+from ..requests import caller_of, once_of
+from ..selecting import labels_of
+from ..specs import checked_labels, moment_of
+
+router = APIGatewayHttpRouter()
+
+
+@functools.cache
+def _service() -> DeadLetters:
+    return bootstrap.dead_letters(from_environment())
+
+
+@router.get("/v1/dead-letters", summary="List dead letters, or group them by what went wrong")
+def list_letters(  # noqa: PLR0913 - a parameter of the query each
+    group: p.GroupQuery = None,
+    schedule: p.LetterScheduleQuery = None,
+    label: p.LetterLabelQuery = None,
+    signature: p.SignatureQuery = None,
+    kind: p.LetterKindQuery = None,
+    from_: p.DiedFromQuery = None,
+    to: p.DiedToQuery = None,
+    cursor: p.Cursor = None,
+    limit: p.PageLimit = p.DEFAULT_PAGE,
+) -> Response[LettersAnswer | GroupsAnswer]:
+    """Runs that are dead or refused and not settled, newest first; with `group=signature` how many there are of each
+    failure. `kind=unreadable` shows messages that nobody can read, and takes a platform admin.
+    """
+    caller = caller_of(router.current_event.raw_event)
+    if kind == p.UNREADABLE:
+        page = _service().unreadable(caller, cursor=cursor, limit=limit)
+        return Response(200, JSON, {"dead_letters": list(page.items), "cursor": page.cursor})
+    asked = LetterFilter(
+        schedule,
+        label_hashes(labels_of(label)),
+        signature,
+        None if kind is None else Kind(kind),
+        moment_of(from_, "from"),
+        moment_of(to, "to"),
+    )
+    if group is not None:
+        return Response(200, JSON, _service().groups(caller, asked, cursor=cursor))
+    page = _service().page(caller, asked, cursor=cursor, limit=limit)
+    return Response(200, JSON, {"dead_letters": list(page.items), "cursor": page.cursor})
+
+
+@router.get("/v1/dead-letters/<run_id>", summary="Read a dead letter")
+def read(run_id: p.RunId) -> Response[LetterDetailAnswer]:
+    """Every attempt with its error, the payload, what was called; of one that is settled, what became of it."""
+    return Response(200, JSON, _service().get(caller_of(router.current_event.raw_event), run_id))
+
+
+@router.post("/v1/dead-letters/discard", summary="Discard dead letters")
+def discard(
+    body: Annotated[DiscardBody, Body()],
+    dry_run: p.DryRunQuery = "false",
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[DiscardAnswer]:
+    """They leave the view, and their runs stay in the history as they are, with who let go of them and why. By a filter
+    500 at a time: `more` says whether to ask again; first with `dry_run=true`, which counts them.
+    """
+    event = router.current_event.raw_event
+    caller, once = caller_of(event), once_of(event)
+    if (body.run_ids is None) == (body.filter is None):
+        raise Invalid("filter", "or run_ids: write one of them; {} as a filter means every dead letter")
+    if body.run_ids is not None:
+        if body.expected not in (None, len(body.run_ids)):
+            raise Invalid("expected", f"is {body.expected}, and run_ids names {len(body.run_ids)}")
+        if dry_run == "true":
+            raise Invalid("dry_run", "counts what a filter means; leave it out where run_ids names them")
+        return Response(200, JSON, _service().discard(caller, body.run_ids, reason=body.reason, once=once).form)
+    asked = filter_of(body.filter or LetterFilterBody())
+    if dry_run == "true":
+        counted = _service().count(caller, asked)
+        return Response(200, JSON, {"discarded": counted.count, "more": not counted.is_complete})
+    answer = _service().discard_all(caller, asked, reason=body.reason, expected=body.expected, once=once)
+    return Response(200, JSON, answer.form)
+
+
+def filter_of(body: LetterFilterBody) -> LetterFilter:
+    """Which letters `body` means; raises `Invalid`."""
+    return LetterFilter(
+        body.schedule,
+        label_hashes(checked_labels(body.labels, "filter.labels")),
+        body.signature,
+        from_at=moment_of(body.from_, "filter.from"),
+        until_at=moment_of(body.to, "filter.to"),
+    )
