@@ -10,7 +10,9 @@ from cronfleet.settings import SettingsError, from_environment
 WHOLE = {
     settings.TABLE_PREFIX: "cronfleet",
     settings.SHARDS: "1024",
-    settings.RUN_QUEUE_URLS: json.dumps({"standard": "https://one", "priority": "https://two", "backfill": "https://three"}),
+    settings.RUN_QUEUE_URLS: json.dumps(
+        {"standard": "https://one", "priority": "https://two", "backfill": "https://three"}
+    ),
     settings.WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/8, ::1/128",
 }
 

@@ -32,6 +32,7 @@ from cronfleet.domain.jitter import due_at as jittered
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Lane
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 from cronfleet.domain.zone_check import is_outdated
@@ -114,6 +115,8 @@ class Plan:
     drafts: list[Draft] = field(default_factory=list)
     noted: list[Claim] = field(default_factory=list)
     """Claims that only note what does not run: nobody waits for them."""
+    yielding: list[Draft] = field(default_factory=list)
+    """What operations asked for: it is claimed with what everything else leaves."""
     waiting: list[Part] = field(default_factory=list)
     resumes: list[Resume] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
@@ -128,6 +131,8 @@ def drafted(items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
     for item in items:
         if isinstance(item, Unreadable):
             made.parks.append(Park(item, Reason(Code.UNREADABLE, item.why)))
+        elif isinstance(item, RunTimer) and item.key.lane is Lane.BACKFILL:
+            made.yielding.append(Draft(item, RunClaim(item)))
         elif isinstance(item, RunTimer):
             ready[item.key.tenant].append(item)
         elif item.status is Status.PAUSED:

@@ -212,8 +212,8 @@ def wakes_at(operation: Operation, now: Instant) -> Instant | None:
     if not operation.open and operation.status in (Status.PAUSED, Status.STOPPED):
         return None
     rest = min(LONGEST_REST, max(SHORTEST_REST, (now - operation.changed_at) // REST_SHARE))
-    is_held_by_rate = len(operation.open) < operation.max_concurrent and not operation.is_drawn
-    if is_held_by_rate and operation.status is Status.RUNNING:
+    has_more = operation.status is Status.RUNNING and not operation.is_drawn
+    if operation.rate_per_minute is not None and has_more and len(operation.open) < operation.max_concurrent:
         return max(now + SECOND, min(now + rest, operation.line_at))
     return now + rest
 

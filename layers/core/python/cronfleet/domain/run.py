@@ -51,6 +51,12 @@ class Lane(StrEnum):
     """A queue of its own, which yields to live traffic: what an operation asked for."""
 
 
+def lane_of(cause: str) -> Lane:
+    """The lane of runs of a cause."""
+    word, _, said = cause.partition("-")
+    return Lane.BACKFILL if word == BACKFILL_CAUSE or said.startswith(OPERATION_MARK) else Lane.LIVE
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class RunKey:
     """What makes a run the same run: its text is the run id and the idempotency key.
@@ -78,8 +84,7 @@ class RunKey:
     @property
     def lane(self) -> Lane:
         """The lane of the run: an operation's runs yield to live traffic, and a single request's do not."""
-        word, _, said = self.cause.partition("-")
-        return Lane.BACKFILL if word == BACKFILL_CAUSE or said.startswith(OPERATION_MARK) else Lane.LIVE
+        return lane_of(self.cause)
 
     @classmethod
     def parse(cls, run_id: str) -> "RunKey":

@@ -13,6 +13,7 @@ from cronfleet.domain.allotment import Draft
 from cronfleet.domain.claim import Claim, Fire, RunClaim
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import SLOT
+from cronfleet.domain.run import Lane, lane_of
 from cronfleet.domain.slot import holder_of
 
 AHEAD: Final = SLOT + 2 * SECOND
@@ -26,6 +27,11 @@ class Wish:
     holder: str
     due_at: Instant
     timeout_seconds: int
+
+
+def yields(holder: str) -> bool:
+    """Whether `holder` is an attempt of a run that yields to live traffic."""
+    return lane_of(holder.partition("/")[0].rpartition("~")[2]) is Lane.BACKFILL
 
 
 def wishes(claim: Claim, fires: int | None = None, caught_up: int | None = None) -> Iterator[Wish]:

@@ -15,7 +15,7 @@ from cronfleet.domain.allotment import (
     over_rate,
 )
 from cronfleet.domain.dispatch_plan import Deferral, Tally
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import AHEAD, Pace, Rate, line_of_tenant
@@ -55,6 +55,24 @@ class Allotments:
             if not is_silent:
                 yield from (part for part in parts if part.waits)
                 yield from self._cut(tenant_id, rate, [part for part in parts if part.is_cut and not part.waits])
+
+    def at_once(self, drafts: Sequence[Draft], tenants: Mapping[str, Tenant]) -> Iterator[Part]:
+        """What of `drafts`, which yield to live traffic, goes now: only places that are free at once, and of those only
+        what leaves half of the tenant's burst for what comes live. What is not named is left as it is.
+        """
+        for tenant_id, own in by_tenant(drafts).items():
+            rate = rate_of(tenants[tenant_id])
+            pool = Pool(0, most=max(0, MAX_TENANT_FIRES_PER_TICK - self.tally.fires[tenant_id]))
+            wanted = min(sum(draft.unpaid for draft in own), pool.most)
+            pool.places = self._unasked(tenant_id, rate, wanted)
+            kept_for_live = rate.burst * SECOND // (2 * rate.per_second)
+            try:
+                pool.places += self._draw(tenant_id, rate, wanted - pool.places, self.now - kept_for_live)
+            except NoAnswer:
+                continue
+            parts = [part for part in divided(own, pool) if not part.is_cut]
+            self.tally.fires[tenant_id] += sum(part.fires for part in parts)
+            yield from parts
 
     def _cut(self, tenant_id: str, rate: Rate, parts: Sequence[Part]) -> Iterator[Part]:
         """Those of which something stays behind, each with a place for it."""

@@ -60,6 +60,7 @@ from cronfleet.services.own_changes import OwnChanges
 from cronfleet.services.slot_allotments import SlotAllotments
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import true_now
+from cronfleet.services.yielding import Yielding
 
 MAX_SENDS: Final = 5
 """How often messages that the run queue did not take are sent again within a tick."""
@@ -136,6 +137,7 @@ class _Serving:
     tally: Tally
     allotments: Allotments
     slots: SlotAllotments
+    yielding: Yielding
     tenants: dict[str, Tenant] = field(default_factory=dict)
     waiting: list[Part] = field(default_factory=list)
     noted: list[Claim] = field(default_factory=list)
@@ -150,6 +152,7 @@ class _Serving:
     def set_aside(self, made: Plan) -> None:
         """Keep what of `made` nobody's fire waits for until all that was read is claimed."""
         self.waiting += made.waiting
+        self.yielding.add(made.yielding)
         self.noted += made.noted
         self.amiss += (*made.parks, *made.resumes, *made.outdated)
 
@@ -238,6 +241,8 @@ class Dispatcher:
             if self._is_to_stop(serving):
                 break
         self._put_right(serving, report)
+        for claims in self._yielding(serving):
+            closed = self._dispatch(lease, closed, claims, serving.slots, report)
         for claims in self._noted(serving):
             closed = self._dispatch(lease, closed, claims, serving.slots, report)
         self._defer_all(serving, report)
@@ -255,13 +260,14 @@ class Dispatcher:
             tally,
             Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
             SlotAllotments(self._store, now),
+            Yielding(now),
         )
 
     def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
         frozen = apart(*self._freezes.over(self._in_tiers(items, serving.now)), serving.now, serving.now + LOOK_AHEAD)
         made = drafted(frozen.rest, serving.now, serving.tally)
-        tenants = self._tenants(made.drafts, serving.now)
+        tenants = self._tenants([*made.drafts, *made.yielding], serving.now)
         serving.tenants |= tenants
         made.noted += frozen.claims
         made.parks += frozen.parks
@@ -277,6 +283,20 @@ class Dispatcher:
                     return
                 yield claims[start : start + MAX_BATCH_ENTRIES]
                 is_first = False
+
+    def _yielding(self, serving: "_Serving") -> Iterator[Sequence[Claim]]:
+        """What operations asked for and may go, batch by batch, as long as there is time."""
+        kept = [draft for draft in serving.yielding.drafts if self._rules.knows(draft.tenant)]
+        if not kept or self._clock.now() >= serving.works_until:
+            return
+        serving.yielding.drafts = kept
+        claims = serving.yielding.claims(
+            serving.waiting, serving.tenants, serving.allotments, serving.slots, serving.tally
+        )
+        for start in range(0, len(claims), MAX_BATCH_ENTRIES):
+            if start and self._clock.now() >= serving.works_until:
+                return
+            yield claims[start : start + MAX_BATCH_ENTRIES]
 
     def _noted(self, serving: "_Serving") -> Iterator[Sequence[Claim]]:
         """What is only noted, batch by batch, as long as there is time; one batch at least."""

@@ -18,7 +18,7 @@ from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import MICROSECONDS, line_of_slots
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.slot import Slot, SlotLease, all_of, held_until, spacing, waits
-from cronfleet.domain.slot_plan import Grant, Wish, grants, wishes
+from cronfleet.domain.slot_plan import Grant, Wish, grants, wishes, yields
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.services.asking import ask
@@ -99,6 +99,18 @@ class SlotAllotments:
             self._grants[id(grant.draft.item)] = grant
             if grant.goes or not (grant.draft.dues or grant.draft.caught_up):
                 yield _narrow(grant, self.now)
+
+    def left_for_yielding(self, tenant_id: str, limit: int) -> int:
+        """How many slots are free for what yields to live traffic: it holds half of all at most, and may hold one."""
+        limited = self._read(tenant_id, limit)
+        if limited is None:
+            return 0
+        held = sum(not slot.is_free(self.now) and yields(slot.holder) for slot in limited.slots.values())
+        return max(0, min(len(limited.free(self.now)), max(1, limit // 2) - held))
+
+    def forget_wishes(self) -> None:
+        """What got no place or slot is left to the next tick, and waits for none."""
+        self._grants.clear()
 
     # --- once the rate has said what may go -----------------------------------------------------------------
 

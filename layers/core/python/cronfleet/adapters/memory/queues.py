@@ -127,7 +127,7 @@ class MemoryQueue(Generic[Body]):
 
 
 class MemoryRunQueue:
-    """The run queues in memory: `tiers` maps each tier that was sent to, to its queue."""
+    """The run queues in memory: `tiers` maps each tier, or lane, that was sent to, to its queue."""
 
     def __init__(self, clock: Clock, visibility_seconds: int = RUN_VISIBILITY_SECONDS) -> None:
         self._clock = clock
@@ -135,14 +135,14 @@ class MemoryRunQueue:
         self.tiers: dict[str, MemoryQueue[RunMessage]] = {}
 
     def tier(self, name: str) -> MemoryQueue[RunMessage]:
-        """The queue of a tier."""
+        """The queue of a tier, or of the lane of backfills."""
         if name not in self.tiers:
             self.tiers[name] = MemoryQueue(self._clock, self._visibility_seconds)
         return self.tiers[name]
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
         """See `RunQueue.send`."""
-        return [one for one in messages if not self.tier(one.message.tier).put(one.message, one.delay_seconds)]
+        return [one for one in messages if not self.tier(one.message.queue).put(one.message, one.delay_seconds)]
 
 
 class MemoryTickQueue:
