@@ -205,6 +205,9 @@ class RunAnswer(Answered):
     ancestor: str | None = Field(description="The run id that it repeats, of a re-run.")
     operation: str | None = Field(description="The operation that asked for it, if one did.")
     lane: Lane = Field(description="`live`, or `backfill`: it yields to live runs.")
+    parents: dict[str, str] | None = Field(
+        description="Of a run that parents name: how those ended that have, by their ids; else null."
+    )
     retry_at: Time | None = Field(description="When the next attempt is due, while it waits for that.")
     resent_at: Time | None = Field(
         description="When the message that started it was sent again, the first being lost or late."

@@ -12,6 +12,7 @@ from pydantic.config import JsonDict
 
 from cronfleet.domain.calendar import NAME_PATTERN, Mode
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
+from cronfleet.domain.dependency import MAX_PARENTS
 from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.misfire import (
     DEFAULT_GRACE_SECONDS,
@@ -105,10 +106,11 @@ class CalendarUse(Strict):
 
 
 _ONLY_CRON: Final[JsonDict] = {"gap": False, "overlap": False, "dialect": False, "calendar": False}
+_ONLY_AFTER: Final[JsonDict] = {"after": False, "on": False, "within": False, "else": False}
 
 
 class TriggerBody(Strict):
-    """Exactly one of `cron` (with `timezone`), `every` and `at`."""
+    """Exactly one of `cron` (with `timezone`), `every`, `at` and `after`."""
 
     model_config = shown(
         {"cron": "0 2 * * *", "timezone": "Asia/Kolkata"},
@@ -116,17 +118,19 @@ class TriggerBody(Strict):
         {"cron": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Paris"},
         {"every": "10s"},
         {"at": "2030-12-01T02:00:00+05:30"},
+        {"after": ["load", "clean"], "on": "success", "within": "2h", "else": "skip"},
         oneOf=[
             {
                 "required": ["cron"],
-                "properties": {"every": False, "at": False},
+                "properties": {"every": False, "at": False, **_ONLY_AFTER},
                 "anyOf": [
                     {"required": ["timezone"], "properties": {"anchor": False}},
                     {"properties": {"cron": {"pattern": r"^\s*rate\("}, **_ONLY_CRON, "dialect": True}},
                 ],
             },
-            {"required": ["every"], "properties": {"timezone": False, **_ONLY_CRON}},
-            {"required": ["at"], "properties": {"anchor": False, **_ONLY_CRON}},
+            {"required": ["every"], "properties": {"timezone": False, **_ONLY_CRON, **_ONLY_AFTER}},
+            {"required": ["at"], "properties": {"anchor": False, **_ONLY_CRON, **_ONLY_AFTER}},
+            {"required": ["after"], "properties": {"timezone": False, "anchor": False, **_ONLY_CRON}},
         ],
     )
 
@@ -188,6 +192,31 @@ class TriggerBody(Strict):
     dialect: Literal["cron", "aws"] = Field(
         "cron",
         description="`aws`: `cron` holds the six fields of AWS without `cron(…)` around them.",
+        json_schema_extra=_left_out,
+    )
+    after: list[Annotated[str, Field(max_length=128)]] = Field(
+        [],
+        max_length=MAX_PARENTS,
+        examples=[["load", "clean"]],
+        description="Ids of the schedules that it runs after: once for each nominal time of their runs.",
+        json_schema_extra=_left_out,
+    )
+    on: Literal["success", "failure", "finished"] = Field(
+        "success",
+        description="Of `after`: when each parent succeeded, one of them failed, or each has ended.",
+        json_schema_extra=_left_out,
+    )
+    within: str = Field(
+        "24h",
+        max_length=16,
+        examples=["2h"],
+        description="Of `after`: how long after the nominal time the parents may take, up to 7d.",
+        json_schema_extra=_left_out,
+    )
+    otherwise: Literal["skip", "run", "fail"] = Field(
+        "skip",
+        alias="else",
+        description="Of `after`: what becomes of a run whose parents ended otherwise, or too late.",
         json_schema_extra=_left_out,
     )
 

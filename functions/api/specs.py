@@ -67,7 +67,7 @@ def moment_of(text: str | None, field: str) -> Instant | None:
 
 def trigger_of(body: TriggerBody, now: Instant, current: Trigger | None = None) -> Trigger:
     """The trigger of `body`; the `current` one where the body says the same."""
-    fields = body.model_dump(exclude_unset=True)
+    fields = body.model_dump(exclude_unset=True, by_alias=True)
     try:
         if current is not None and plain_form(fields) == describe(current):
             return current

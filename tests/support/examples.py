@@ -7,6 +7,7 @@ from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.claim import Batch, BatchId, Fire, RunClaim, RunTimer, ScheduleClaim, SkippedRange, TimerKind
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
+from cronfleet.domain.dependency import AfterTrigger, Else, On
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
@@ -43,6 +44,8 @@ def timers() -> list[Timer]:
     return [
         waiting("plain"),
         waiting("counted", is_counted=True),
+        waiting("fed", feeds=True),
+        timer(AfterTrigger(("load", "clean"), On.FAILURE, 7_200, Else.RUN), None, schedule_id="after"),
         waiting("nothing-left", None, status=Status.COMPLETED, claim_batch="3.17.2"),
         waiting("paused", NOON + DAY, status=Status.PAUSED, pause=paused, nominal_at=NOON + MINUTE),
         waiting("held", None, status=Status.HELD, hold=Hold("ops@acme", NOON), nominal_at=NOON),
@@ -144,6 +147,8 @@ def rows() -> list[Run]:
         run(NOON, manual, status=RunStatus.QUEUED, attempts=(), payload=None, has_payload=True, started_at=None),
         run(NOON + SECOND, manual, status=RunStatus.QUEUED, payload={"a": [1.5, "x"]}, has_payload=True),
         run(NOON, "rerun-o1x2", ancestor="acme~nightly~1~20261130T110000Z~schedule", operation="o1", is_pinned=True),
+        run(NOON + 3 * MINUTE, status=RunStatus.QUEUED, joined={}, attempts=(), started_at=None),
+        run(NOON, "rerun-o1x3", flows_on=True, joined={"load": RunStatus.SUCCEEDED, "clean": RunStatus.DEAD}),
         run(NOON + HOUR, status=RunStatus.WAITING, lease_until=None, retry_at=NOON + DAY, reason=WHY),
         run(NOON - HOUR, status=RunStatus.DEAD, finished_at=NOON, attempts=(failed,), lease_until=None, reason=missed),
         Run(

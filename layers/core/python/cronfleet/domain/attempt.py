@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import frozen_reason, in_force, look_again
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
+from cronfleet.domain.join import decide_join
 from cronfleet.domain.lag import lag_ms
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Detail, Reason
@@ -192,7 +194,21 @@ def decide_admission(run: Run, timer: Timer | None, now: Instant, freezes: Seque
         if ended_at is not None and run.own_due_at > ended_at:
             text = "the trigger changed, or the schedule was resumed, before this fire was due"
             return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, text, {"epoch": timer.epoch}))
-    return _frozen(run, timer, now, freezes) or Admit(timer.version if first and not run.is_pinned else run.version)
+    return (
+        _joined(run, timer)
+        or _frozen(run, timer, now, freezes)
+        or Admit(timer.version if first and not run.is_pinned else run.version)
+    )
+
+
+def _joined(run: Run, timer: Timer) -> End | None:
+    """What the ends of its parents make of a run that they name. Later attempts are its own affair."""
+    if run.joined is None or (run.attempt > 1 and run.attempts[-2].outcome is not Outcome.LOST):
+        return None
+    if not isinstance(timer.trigger, AfterTrigger) or run.key.epoch != timer.epoch:
+        return End(RunStatus.SKIPPED, Reason(Code.SUPERSEDED, "the trigger changed before this run had begun"))
+    verdict = decide_join(run, timer.trigger)
+    return None if verdict is None else End(*verdict)
 
 
 def _frozen(run: Run, timer: Timer, now: Instant, freezes: Sequence[Freeze]) -> Admission | None:

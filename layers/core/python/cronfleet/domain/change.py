@@ -13,6 +13,7 @@ from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.calendar_change import check_fires
 from cronfleet.domain.catch_up import wanted
 from cronfleet.domain.claim import Fire, RunTimer, soonest
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.freeze import label_hashes
@@ -82,6 +83,7 @@ def created(  # noqa: PLR0913 - each is named by its callers, and no two belong 
         due_at=None,
         claim_batch=tombstone.claim_batch if tombstone else None,
         is_counted=True,
+        feeds=tombstone.feeds if tombstone else False,
         change_id=change_id,
         created_at=now,
         updated_at=now,
@@ -117,6 +119,9 @@ def waiting_for(timer: Timer, fire: Fire | None) -> Timer:
     if timer.status is Status.HELD:
         nominal_at = None if fire is None else fire.nominal_at
         return _stamped(replace(timer, nominal_at=nominal_at, due_at=nominal_at if timer.is_shadow else None))
+    if isinstance(timer.trigger, AfterTrigger):
+        # Its parents name its fires: it waits for nothing, and is not over either.
+        return replace(timer, nominal_at=None, due_at=None, zone_data=None)
     if fire is None and timer.backlog is None:
         completed = moved(timer.status, Change.COMPLETE)
         return replace(timer, status=completed, nominal_at=None, due_at=None, zone_data=None)
@@ -129,7 +134,10 @@ def _stamped(timer: Timer) -> Timer:
     return replace(timer, zone_data=stamp(timer.trigger, timer.nominal_at))
 
 
-def _required_fire(timer: Timer, now: Instant) -> Fire:
+def _required_fire(timer: Timer, now: Instant) -> Fire | None:
+    """The first fire, which there must be; `None` of a schedule whose parents name them."""
+    if isinstance(timer.trigger, AfterTrigger):
+        return None
     fire = first_fire(timer, now)
     if fire is not None:
         return fire
@@ -261,7 +269,8 @@ def resumed(timer: Timer, *, now: Instant, change_id: str, catch_up: Misfire | N
     if timer.status is Status.HELD and catch_up is not None and catch_up.wanted:
         raise Invalid("missed", _NOTHING_MISSED)
     after = replace(timer, status=moved(timer.status, Change.RESUME), pause=None, parked=None, hold=None)
-    after = new_epoch(after, now)
+    # What parents name belongs together across a pause: its rows were there all the time.
+    after = after if isinstance(timer.trigger, AfterTrigger) else new_epoch(after, now)
     held = held_back(timer, now)
     overtaken = overtaken_rows(timer, now, Reason(Code.SUPERSEDED, "the schedule was resumed before this fire was due"))
     stretches, dropped = _kept(timer, held, catch_up, now)

@@ -17,6 +17,7 @@ from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron import fields_of
 from cronfleet.domain.cron_grammar import CronFields, DayRule
 from cronfleet.domain.cron_items import LAST
+from cronfleet.domain.dependency import AfterTrigger, after_words
 from cronfleet.domain.instant import SECOND, Instant, to_datetime, to_text
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
 
@@ -69,6 +70,8 @@ def words(trigger: Trigger) -> str:
             return f"Every {duration_words(every_seconds)}, counted from {to_text(anchor_at)}"
         case OneShotTrigger(at, _, timezone):
             return f"Once, {moment_words(at, timezone or 'UTC')}" + (f" ({to_text(at)})" if timezone else "")
+        case AfterTrigger(within_seconds=seconds):
+            return after_words(trigger, duration_words(seconds))
 
 
 def moment_words(at: Instant, timezone: str) -> str:

@@ -52,6 +52,8 @@ class Kind(StrEnum):
     """Where the tenant's list of keys names them."""
     SCHEDULES = "schedules"
     VERSIONS = "versions"
+    DEPENDANTS = "dependants"
+    """The list of the schedules that run after one."""
     GATES = "gates"
     RUN_TIMERS = "run_timers"
     RUNS = "runs"

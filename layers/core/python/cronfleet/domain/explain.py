@@ -14,12 +14,14 @@ from cronfleet.domain.attempt import paused_reason
 from cronfleet.domain.backlog import Stretch
 from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import Fire
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.dispatch_plan import first_fire, in_line, regular_fire
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import freeze_of, frozen_reason, in_force
 from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
+from cronfleet.domain.join import missing, waiting_reason
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import ROW_LIFE_SECONDS, Outcome, Run, RunStatus
@@ -145,6 +147,10 @@ def _queued(run: Run, facts: Facts) -> Said:
         return Code.RESENT, _resent_text(claimed), {"batch": claimed.batch, **_resend_detail(claimed)}
     if facts.put_off is not None:
         return facts.put_off.code, f"is written down to run; {facts.put_off.text}", _detail_of(facts.put_off)
+    trigger = facts.timer.trigger
+    if run.joined is not None and isinstance(trigger, AfterTrigger) and (late := missing(trigger, run.joined)):
+        waited = waiting_reason(run, late)
+        return waited.code, waited.text, _detail_of(waited)
     return Code.QUEUED, f"is written down to run under version {run.version}, and waits for a worker", {}
 
 

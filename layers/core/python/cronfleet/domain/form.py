@@ -179,6 +179,7 @@ def run_form(run: Run) -> Form:
         "ancestor": run.ancestor or None,
         "operation": run.operation or None,
         "lane": run.key.lane.value,
+        "parents": None if run.joined is None else {name: end.value for name, end in sorted(run.joined.items())},
         "retry_at": _text(run.retry_at),
         "resent_at": _text(run.resent_at),
         "reason": reason_form(run.reason),

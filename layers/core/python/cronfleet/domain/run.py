@@ -162,7 +162,7 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
             _R.DEAD,
         }
     ),
-    _R.QUEUED: frozenset({_R.RUNNING, _R.CANCELLED, _R.REFUSED, _R.DEAD}),
+    _R.QUEUED: frozenset({_R.QUEUED, _R.RUNNING, _R.CANCELLED, _R.REFUSED, _R.DEAD}),
     _R.RUNNING: frozenset(
         {_R.RUNNING, _R.WAITING, _R.SUCCEEDED, _R.DEAD, _R.CANCELLED, _R.SKIPPED, _R.FROZEN, _R.REFUSED}
     ),
@@ -178,7 +178,8 @@ MOVES: Final[Mapping[RunStatus | None, frozenset[RunStatus]]] = {
     _R.FROZEN: frozenset(),
     _R.REFUSED: frozenset(),
 }
-"""Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start."""
+"""Every legal move of a row (`None`: no row). Running to running is a takeover or a version noted at start;
+queued to queued a parent that has ended."""
 
 TERMINAL: Final = frozenset(status for status, after in MOVES.items() if status is not None and not after)
 
@@ -253,6 +254,10 @@ class Run:
     """The run id that this run repeats."""
     operation: str = ""
     """The id of the operation that asked for it."""
+    flows_on: bool = False
+    """Of a run that a request or an operation asked for: whether the schedules that run after it follow it."""
+    joined: Mapping[str, RunStatus] | None = None
+    """Of a run that parents name: how those ended that have, by their ids. `None` of any other run."""
     is_pinned: bool = False
     """Whether its first attempt keeps `version`, and does not take the one that is current when it starts."""
     signature: Signature | None = None

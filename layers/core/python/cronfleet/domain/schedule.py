@@ -236,6 +236,8 @@ class Timer:
     is_counted: bool = False
     """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when
     they are found."""
+    feeds: bool = False
+    """Whether other schedules run after it."""
     change_id: str = ""
     created_at: Instant = 0
     updated_at: Instant = 0

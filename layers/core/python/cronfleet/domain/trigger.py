@@ -1,4 +1,5 @@
-"""What names a schedule's fires: a cron expression in a zone, an interval with an anchor, or one instant.
+"""What names a schedule's fires: a cron expression in a zone, an interval with an anchor, one instant, or the runs
+of other schedules (`domain/dependency.py`).
 
 Every trigger answers `next_after(instant)`: the first nominal time strictly later, or None for never again. Nominal
 times are whole seconds.
@@ -17,6 +18,14 @@ from cronfleet.domain.calendar import CalendarRule
 from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of_record, rule_record
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
+from cronfleet.domain.dependency import (
+    FIELDS,
+    AfterTrigger,
+    after_of_record,
+    after_record,
+    describe_after,
+    parse_after,
+)
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import LATEST, MINUTE, SECOND, Instant, floor_second, to_datetime, to_text
 from cronfleet.domain.time_text import (
@@ -100,7 +109,7 @@ class OneShotTrigger:
         return self.at if self.at > instant else None
 
 
-Trigger: TypeAlias = CronTrigger | IntervalTrigger | OneShotTrigger
+Trigger: TypeAlias = CronTrigger | IntervalTrigger | OneShotTrigger | AfterTrigger
 
 _Choice = TypeVar("_Choice", Gap, Repeat)
 
@@ -115,6 +124,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "cron": ("cron", "timezone", "gap", "overlap", "dialect", "calendar"),
     "every": ("every", "anchor"),
     "at": ("at", "timezone"),
+    "after": FIELDS,
     "rate(…)": ("cron", "timezone", "anchor", "dialect"),
     "at(…)": ("cron", "timezone", "dialect"),
 }
@@ -153,8 +163,9 @@ def _latest(trigger: Trigger, after: Instant, until: Instant, limit: int) -> lis
 
 
 def parse_trigger(fields: Mapping[str, object], now: Instant, timezone: str | None = None) -> Trigger:
-    """Reads the API's form: `{"cron", "timezone"[, "gap"][, "overlap"][, "dialect"]}`, `{"every"[, "anchor"]}` or
-    `{"at"[, "timezone"]}`; `rate(…)` and `at(…)` under `cron` are the other two.
+    """Reads the API's form: `{"cron", "timezone"[, "gap"][, "overlap"][, "dialect"]}`, `{"every"[, "anchor"]}`,
+    `{"at"[, "timezone"]}` or `{"after"[, "on"][, "within"][, "else"]}`; `rate(…)` and `at(…)` under `cron` are the
+    other two.
 
     `timezone` is what counts where the fields name none. `Invalid` names the field (an unknown one too), or none where
     the kind is not clear. A cron that names no time after `now` is refused.
@@ -163,6 +174,8 @@ def parse_trigger(fields: Mapping[str, object], now: Instant, timezone: str | No
     zone_name = plain.get("timezone", timezone)
     if "cron" in plain:
         return _cron(plain, zone_name, now)
+    if "after" in plain:
+        return parse_after(plain)
     try:
         if "every" in plain:
             return _interval(plain["every"], plain.get("anchor"), now)
@@ -175,10 +188,10 @@ def parse_trigger(fields: Mapping[str, object], now: Instant, timezone: str | No
 
 def plain_form(fields: Mapping[str, object]) -> Mapping[str, object]:
     """`fields`, whose names are judged, with `rate(…)` and `at(…)` said as the interval and the one-shot they are."""
-    kinds = [kind for kind in ("cron", "every", "at") if kind in fields]
+    kinds = [kind for kind in ("cron", "every", "at", "after") if kind in fields]
     if len(kinds) != 1:
         found = f"not {' and '.join(kinds)} together" if kinds else "not none of them"
-        raise Invalid("", f"a trigger has exactly one of cron, every and at, {found}")
+        raise Invalid("", f"a trigger has exactly one of cron, every, at and after, {found}")
     meant = aws_dialect.read(fields["cron"]) if kinds == ["cron"] else ""
     match meant:
         case Rate(every):
@@ -329,6 +342,8 @@ def describe(trigger: Trigger) -> dict[str, object]:
             return {"at": text}
         case OneShotTrigger(_, text, zone_name):
             return {"at": text, "timezone": zone_name}
+        case AfterTrigger():
+            return describe_after(trigger)
 
 
 def _chosen(trigger: CronTrigger, names: tuple[str, str, str]) -> dict[str, str]:
@@ -354,6 +369,8 @@ def to_record(trigger: Trigger) -> dict[str, Any]:
             return {"o": at // SECOND, "t": text}
         case OneShotTrigger(at, text, zone_name):
             return {"o": at // SECOND, "t": text, "z": str(zone_name)}
+        case AfterTrigger():
+            return after_record(trigger)
 
 
 def from_record(record: Mapping[str, object]) -> Trigger:
@@ -373,6 +390,8 @@ def from_record(record: Mapping[str, object]) -> Trigger:
     if "o" in record:
         zone_name = _zone_name(record["z"]) if "z" in record else None
         return OneShotTrigger(_instant(record, "o", "at"), _text(record, "t", "at"), zone_name)
+    if "f" in record:
+        return after_of_record(record)
     raise Invalid("", "the stored trigger is of no known kind")
 
 

@@ -3,6 +3,7 @@
 from cronfleet.domain import naming
 from cronfleet.domain.calendar_reason import why_taken
 from cronfleet.domain.clock_policy import Gap
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.explanation import Explanation, Facts, Replaced, Said, Value
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.lifeline import Span
@@ -60,6 +61,8 @@ def _why_unnamed(at: Instant, timer: Timer, facts: Facts) -> Said:
     if isinstance(timer.trigger, OneShotTrigger) and facts.timer.status is Status.COMPLETED:
         fired_at = to_text(timer.trigger.at)
         return Code.COMPLETED, f"the schedule names one instant, {fired_at}, and is done", {"fired_at": fired_at}
+    if isinstance(timer.trigger, AfterTrigger):
+        return Code.NOT_NAMED, f"none of {', '.join(timer.trigger.parents)} had a run at this time", {}
     return Code.NOT_NAMED, "the trigger does not name this time", {}
 
 

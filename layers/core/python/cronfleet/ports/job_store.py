@@ -27,6 +27,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.dead_letters import DeadLetterStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
+from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDependencyMark
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.gates import GateStore, GateWrite
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet
@@ -127,9 +128,14 @@ class ReplaceRun:
 
 @dataclass(frozen=True, slots=True)
 class InsertRunTimer:
-    """Put a run's timer where none waits; a retired one makes room: an attempt that was put off comes again."""
+    """Put a run's timer where none waits; a retired one makes room: an attempt that was put off comes again.
+
+    With `replaces`, whatever waits there: for a transaction that replaces the row of a run that has not begun. One that
+    is claimed already comes a second time then, which is harmless, since a run is begun once.
+    """
 
     timer: RunTimer
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +230,8 @@ Put: TypeAlias = (
     | PutApiKey
     | ListApiKey
     | InsertDeletion
+    | PutDependants
+    | PutDependencyMark
     | PutOperation
     | PutAlert
 )
@@ -484,6 +492,7 @@ class JobStore(
     ApiKeyStore,
     AuditStore,
     DeletionStore,
+    DependencyStore,
     OperationStore,
     AlertStore,
     Protocol,

@@ -14,6 +14,7 @@ from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import InsertRun, JobStore, Refused, ReplaceRun, Write
 from cronfleet.services.asking import ask
+from cronfleet.services.dependants import Dependants
 from cronfleet.services.gates import LettingGo
 
 MAX_ENDING_ROUNDS: Final = 20
@@ -36,7 +37,7 @@ class Endings:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
-        self._followers: Sequence[Follower] = (LettingGo(store),)
+        self._followers: Sequence[Follower] = (LettingGo(store), Dependants(store))
 
     def writes_for(self, before: Run | None, after: Run, timer: Timer | None) -> list[Write]:
         """The writes that belong into the transaction that makes `before` (`None`: no row) the terminal `after`.

@@ -13,6 +13,7 @@ from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.attempt_report import AttemptReport
+from cronfleet.services.dependants import Opening
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.gates import Gates
@@ -40,6 +41,7 @@ class Entering:
         self._clock = clock
         self._telemetry = telemetry
         self._report = AttemptReport(telemetry)
+        self._opening = Opening(store)
         self._freezes = FreezeWatch(store, clock, telemetry, consistent=True)
 
     def _now(self, key: RunKey) -> Instant:
@@ -110,6 +112,7 @@ class Entering:
         if entry is not None:
             self._finishing.hold_back(run, ready.timer, entry.wait, message, slot, entry)
             return None
+        self._opening.open(run, ready.timer, self._clock.now())
         return replace(ready, run=run, slot=slot)
 
     def _note_version(self, ready: Ready, message: RunMessage) -> Run | None:

@@ -51,6 +51,7 @@ from cronfleet.services.changing import (
     answer_of,
     audit,
 )
+from cronfleet.services.dependencies import Dependencies
 from cronfleet.services.fitting import fitting
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
@@ -94,6 +95,7 @@ class Schedules:
         self._changing = changing or Changing(store, clock)
         self._quotas = TenantQuotas(store, writes=changing is None)
         self._freezes = FreezeWatch(store, clock, consistent=True)
+        self._dependencies = Dependencies(store)
 
     def tried(self) -> "Schedules":
         """The same service, whose changes write nothing and answer with their effect beside what would be."""
@@ -302,6 +304,7 @@ class Schedules:
             may_be_over=begins.may_be_over,
         )
         timer = begun(timer, begins)
+        edges = self._dependencies.writes(tenant.tenant_id, schedule_id, None, spec)
         self._quotas.check_payload(tenant, spec.payload)
         form = schedule_form(timer, definition)
         writes: list[Write] = [
@@ -309,6 +312,7 @@ class Schedules:
             InsertDefinition(definition),
             audit(caller, change_id, now, Change.CREATE, schedule_subject(schedule_id), after=form, reason=reason),
             *checks,
+            *edges,
             self._quotas.one_more(tenant),
         ]
         form = answered_form(timer, definition, now, self._freeze_of(caller, timer))
@@ -333,7 +337,8 @@ class Schedules:
         rows += noted
         action = Change.RETIME if retimes(before.spec, spec) else Change.EDIT
         more: list[Write] = [InsertDefinition(definition), *map(InsertRun, rows), *map(InsertRunTimer, run_timers)]
-        return self._draft(caller, found, _Found(timer, definition), action, reason, [*more, *checks])
+        edges = self._dependencies.writes(caller.tenant.tenant_id, timer.schedule_id, before.spec, spec)
+        return self._draft(caller, found, _Found(timer, definition), action, reason, [*more, *checks, *edges])
 
     # --- pausing, resuming, deleting ---------------------------------------------------------------------------
 
@@ -422,7 +427,9 @@ class Schedules:
             conditions.check(found.timer)
             timer, rows = cancelled(found.timer, now=now, change_id=self._ids.unique())
             after = _Found(timer, found.definition)
-            return self._draft(caller, found, after, Change.CANCEL, reason, [InsertRun(row) for row in rows])
+            spec, tenant = found.definition.spec, caller.tenant.tenant_id
+            edges = self._dependencies.writes(tenant, schedule_id, spec, None)
+            return self._draft(caller, found, after, Change.CANCEL, reason, [*map(InsertRun, rows), *edges])
 
         self._changing.change(caller, None, decide)
 

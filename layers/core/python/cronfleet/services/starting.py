@@ -1,20 +1,21 @@
 """Starting: whether a message may start an attempt here and now, and the write that gives it its lease."""
 
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from cronfleet.domain.attempt import Drop, Refuse, Start, decide_start
 from cronfleet.domain.errors import ClockSkewed, Contended
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import RunKey, RunMessage
+from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import InsertRun, JobStore
+from cronfleet.ports.job_store import InsertRun, JobStore, Refused
 from cronfleet.ports.own_writes import proves_commit
 from cronfleet.ports.queues import DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.attempt_report import AttemptReport
+from cronfleet.services.endings import Endings
 from cronfleet.services.slots import Slots, held_by
 from cronfleet.services.true_clock import true_now
 
@@ -45,6 +46,7 @@ class Starting:
         self._ids = ids
         self._telemetry = telemetry
         self._report = AttemptReport(telemetry)
+        self._endings = Endings(store)
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
@@ -95,11 +97,21 @@ class Starting:
                 if decision.reason.code in OVER:
                     self._slots.release(message.key.tenant, held_by(message), self._clock.now())
                 return None
-            write = self._store.insert_run if row is None else self._store.replace_run
-            row = ask(partial(write, decision.run))
+            row = self._write(row, decision.run)
             if row is None or proves_commit(InsertRun(decision.run), row):
                 return self._started(decision, message)
         raise Contended(f"{message.key.run_id} changed {MAX_START_ROUNDS} times while it was being started")
+
+    def _write(self, before: Run | None, run: Run) -> Run | None:
+        """Write what was decided on `before`: `None` when it is done, else the row that is there."""
+        if run.is_terminal:
+            timer = ask(lambda: self._store.get_timer(run.key.tenant, run.key.schedule_id))
+            try:
+                self._endings.write(before, run, timer)
+            except Refused as refused:
+                return cast("Run", refused.stored)
+            return None
+        return ask(partial(self._store.insert_run if before is None else self._store.replace_run, run))
 
     def _started(self, decision: Start | Refuse, message: RunMessage) -> Start | None:
         if isinstance(decision, Refuse):

@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
+from cronfleet.adapters.dynamodb.dependencies import DynamoDependencies
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.gates import DynamoGates
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
@@ -61,6 +62,7 @@ class DynamoJobStore(
     DynamoApiKeys,
     DynamoAudit,
     DynamoDeletions,
+    DynamoDependencies,
     DynamoAlerts,
     DynamoOperations,
 ):

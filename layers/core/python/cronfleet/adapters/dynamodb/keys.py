@@ -11,6 +11,8 @@ from cronfleet.domain.run import RunKey
 
 TIMER: Final = "TIMER"
 GATE: Final = "GATE"
+DEPENDANTS: Final = "DEPENDANTS"
+DEPENDENCIES: Final = "DEPENDENCIES"
 LEASE: Final = "LEASE"
 BOOKS: Final = "BOOKS"
 API_KEY: Final = "KEY"

@@ -194,7 +194,9 @@ def _owned(kind: Kind, table: Table, partition: str, sort: str) -> Owned:
 def _kind_of(sort: str) -> Kind:
     if keys.is_run_timer(sort):
         return Kind.RUN_TIMERS
-    return {keys.TIMER: Kind.SCHEDULES, keys.GATE: Kind.GATES}.get(sort, Kind.VERSIONS)
+    return {keys.TIMER: Kind.SCHEDULES, keys.GATE: Kind.GATES, keys.DEPENDANTS: Kind.DEPENDANTS}.get(
+        sort, Kind.VERSIONS
+    )
 
 
 def _created(item: Item) -> str | None:

@@ -10,6 +10,7 @@ from cronfleet.adapters.dynamodb.alerts import parts_of_alert
 from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
+from cronfleet.adapters.dynamodb.dependencies import dependency_of, parts_of_dependency
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
 from cronfleet.adapters.dynamodb.gates import parts_of_gates, read_of_gates
@@ -58,6 +59,8 @@ from cronfleet.ports.job_store import (
     PutAlert,
     PutApiKey,
     PutCalendarHead,
+    PutDependants,
+    PutDependencyMark,
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
@@ -90,6 +93,7 @@ SAME_BACKLOG: Final = "#backlog_at = :backlog_at"
 SAME_REV: Final = Expression("#rev = :rev")
 # A retired timer makes room: an attempt that was put off comes again under its number.
 _NONE_WAITS: Final = Expression("attribute_not_exists(#pk) OR attribute_exists(#claim_batch)")
+_ANYTHING: Final = Expression("attribute_exists(#pk) OR attribute_not_exists(#pk)")
 _SAME_CHANGE: Final = Expression("#change_id = :change_id")
 _IS_NEWEST: Final = Expression("#version = :version AND attribute_not_exists(#is_deleted)")
 _WITHOUT_REV: Final = Expression("attribute_exists(#pk) AND attribute_not_exists(#rev)")
@@ -213,8 +217,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return parts_of_freezes(write)
         case PutApiKey() | ListApiKey():
             return schema.TENANTS, *parts_of_key(write)
-        case InsertDeletion():
-            return parts_of_deletion(write)
+        case InsertDeletion() | PutDependants() | PutDependencyMark():
+            return parts_of_deletion(write) if isinstance(write, InsertDeletion) else parts_of_dependency(write)
         case PutOperation() | PutAlert():
             return parts_of_alert(write, now) if isinstance(write, PutAlert) else parts_of_operation(write)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
@@ -237,8 +241,8 @@ def _parts_of_schedules(
             return schema.RUNS, run_item(run, now), ABSENT, None
         case ReplaceRun(run):
             return schema.RUNS, run_item(run, now), SAME_REV, {":rev": number(run.rev - 1)}
-        case InsertRunTimer(timer):
-            return schema.SCHEDULES, run_timer_item(timer), _NONE_WAITS, None
+        case InsertRunTimer(timer, replaces):
+            return schema.SCHEDULES, run_timer_item(timer), _ANYTHING if replaces else _NONE_WAITS, None
     assert_never(write)
 
 
@@ -303,10 +307,10 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
             return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
         case PutHeartbeat() | InsertPing():
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
-        case PutOperation():
-            return operation_of(item)
-        case PutAlert():
-            return alert_of(item)
+        case PutOperation() | PutAlert():
+            return operation_of(item) if isinstance(write, PutOperation) else alert_of(item)
+        case PutDependants() | PutDependencyMark():
+            return dependency_of(write, item)
         case (
             PutTenant()
             | PutFreezeDirectory()

@@ -17,6 +17,7 @@ _SCHEDULES: Final = (
     Kind.PINGS,
     Kind.HEARTBEATS,
     Kind.VERSIONS,
+    Kind.DEPENDANTS,
     Kind.GATES,
     Kind.RUN_TIMERS,
     Kind.SCHEDULES,
@@ -148,10 +149,13 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
         job_id for job_id, job in (state.open_retimings | state.finished_retimings).items() if job.tenant == tenant
     ],
     Kind.OPERATIONS: _by_first("operations"),
+    Kind.DEPENDANTS: _by_first("dependants"),
     Kind.ALERTS: _by_first("alerts"),
     Kind.SLOTS: _by_first("slots"),
     Kind.COUNTERS: lambda state, tenant: [
-        one for one in {*state.schedule_counts, *state.counted_tenants, *state.counted_until} if one == tenant
+        one
+        for one in {*state.schedule_counts, *state.counted_tenants, *state.counted_until, *state.dependency_marks}
+        if one == tenant
     ],
     Kind.LINES: _lines_of,
     Kind.ANSWERS: _by_first("idempotency"),
@@ -214,6 +218,7 @@ def _remove_count(state: State, owned: Owned) -> None:
     state.schedule_counts.pop(tenant, None)
     state.counted_tenants.discard(tenant)
     state.counted_until.pop(tenant, None)
+    state.dependency_marks.pop(tenant, None)
 
 
 def _remove_chain(state: State, owned: Owned) -> None:
@@ -242,6 +247,7 @@ _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any,
     Kind.HEARTBEATS: lambda state, place: (state.heartbeats, place[0]),
     Kind.CALENDARS: lambda state, place: (state.calendar_heads, (place[0], place[1])),
     Kind.CALENDAR_VERSIONS: lambda state, place: (state.calendars, (place[0], place[1], int(place[2]))),
+    Kind.DEPENDANTS: lambda state, place: (state.dependants, (place[0], place[1])),
     Kind.OPERATIONS: lambda state, place: (state.operations, (place[0], place[1])),
     Kind.ALERTS: lambda state, place: (state.alerts, (place[0], place[1], place[2])),
     Kind.SLOTS: lambda state, place: (state.slots, (place[0], int(place[1]))),

@@ -6,6 +6,7 @@ from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.dead_letters import MemoryDeadLetters
 from cronfleet.adapters.memory.deletions import MemoryDeletions
+from cronfleet.adapters.memory.dependencies import MemoryDependencies
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.gates import MemoryGates
@@ -49,6 +50,7 @@ class MemoryJobStore(
     MemoryApiKeys,
     MemoryAudit,
     MemoryDeletions,
+    MemoryDependencies,
     MemoryAlerts,
     MemoryOperations,
 ):

@@ -11,6 +11,7 @@ from cronfleet.domain.books import Books
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.deletion import Deletion
+from cronfleet.domain.dependency import Dependants, DependencyMark
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.gate import Waiting
 from cronfleet.domain.heartbeat import Heartbeat, Ping
@@ -97,4 +98,7 @@ class State:
     ended_deletions: dict[str, Deletion] = field(default_factory=dict)
     operations: dict[tuple[str, str], Operation] = field(default_factory=dict)
     """By tenant and id."""
+    dependants: dict[tuple[str, str], Dependants] = field(default_factory=dict)
+    """By tenant and schedule."""
+    dependency_marks: dict[str, DependencyMark] = field(default_factory=dict)
     skew_ms: int | None = 0

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, assert_never
 from cronfleet.adapters.memory.alerts import may_put_alert, put_alert, stored_alert
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
+from cronfleet.adapters.memory.dependencies import put_dependency, stored_dependency
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
 from cronfleet.adapters.memory.noticeboard import put_sheet, stored_sheet
 from cronfleet.adapters.memory.operations import may_put_operation
@@ -14,6 +15,7 @@ from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.deletions import InsertDeletion
+from cronfleet.ports.dependencies import PutDependants, PutDependencyMark
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.noticeboard import PutSheet
 from cronfleet.ports.operations import PutOperation
@@ -29,6 +31,8 @@ TenantWrite: TypeAlias = (
     | PutFreezeList
     | InsertDeletion
     | PutOperation
+    | PutDependants
+    | PutDependencyMark
     | PutSheet
     | PutAlert
 )
@@ -53,6 +57,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return state.operations.get((operation.tenant, operation.operation_id))
         case PutAlert():
             return stored_alert(state, write)
+        case PutDependants() | PutDependencyMark():
+            return stored_dependency(state, write)
     assert_never(write)
 
 
@@ -71,7 +77,13 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return may_put_operation(write, stored)
         case PutAlert():
             return may_put_alert(write, stored)
-        case PutFreezeDirectory(after) | PutFreezeList(after) | PutSheet(after):
+        case (
+            PutFreezeDirectory(after)
+            | PutFreezeList(after)
+            | PutSheet(after)
+            | PutDependants(after)
+            | PutDependencyMark(after)
+        ):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
     assert_never(write)
 
@@ -95,5 +107,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             state.operations[operation.tenant, operation.operation_id] = operation
         case PutAlert():
             put_alert(state, write)
+        case PutDependants() | PutDependencyMark():
+            put_dependency(state, write)
         case _:
             assert_never(write)

@@ -37,6 +37,8 @@ from cronfleet.ports.job_store import (
     PutAlert,
     PutApiKey,
     PutCalendarHead,
+    PutDependants,
+    PutDependencyMark,
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
@@ -110,6 +112,8 @@ def _stored(state: State, write: Write) -> Any:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutDependants()
+            | PutDependencyMark()
             | PutAlert()
         ):
             return stored_of_tenant(state, write)
@@ -152,9 +156,9 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return same_fire(stored, before)
         case ReplaceRun(run):
             return stored is not None and stored.rev == run.rev - 1
-        case InsertRunTimer():
+        case InsertRunTimer(replaces=replaces):
             # A retired timer makes room: an attempt that was put off comes again under its number.
-            return not isinstance(stored, RunTimer) or stored.claim_batch is not None
+            return replaces or not isinstance(stored, RunTimer) or stored.claim_batch is not None
         case InsertIdempotency():
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
         case PutCalendarHead(before=before) | PutHeartbeat(before=before):
@@ -173,6 +177,8 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutDependants()
+            | PutDependencyMark()
             | PutAlert()
         ):
             return may_write_of_tenant(write, stored)
@@ -207,6 +213,8 @@ def _apply(state: State, write: Write) -> None:
             | PutSheet()
             | InsertDeletion()
             | PutOperation()
+            | PutDependants()
+            | PutDependencyMark()
             | PutAlert()
         ):
             put_of_tenant(state, write)
