@@ -78,6 +78,13 @@ def test_what_the_document_offers_as_an_example_is_accepted(document, monkeypatc
         assert answer.status in (200, 201), answer.text
     assert api.call("PATCH", "/v1/schedules/billing-nightly", patch["schema"]["examples"][0]).status == 200
     assert api.call("POST", "/v1/preview", schemas["PreviewBody"]["examples"][0]).status == 200
+    for parent in ("load", "clean"):  # which an example runs after
+        assert (
+            api.call(
+                "PUT", f"/v1/schedules/{parent}", {**schemas["NewScheduleBody"]["examples"][0], "id": parent}
+            ).status
+            == 201
+        )
     for kind, name in (("trigger", "TriggerBody"), ("target", "TargetBody")):
         for example in schemas[name]["examples"]:
             body = {**schemas["NewScheduleBody"]["examples"][0], "id": None, kind: example}
