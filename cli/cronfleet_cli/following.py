@@ -20,7 +20,8 @@ FOLLOWED: Final = 100
 """The newest runs that are looked at each time."""
 
 GOING_ON: Final = frozenset({"queued", "running", "waiting"})
-ENDED: Final = frozenset({"finished", "cancelled"})
+NOT_YET: Final = frozenset({"pending", "under_way"})
+"""What an operation counts beside the ends of its runs."""
 
 
 def polls(session: Session, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Any]:
@@ -102,8 +103,8 @@ def _watch_as_lines(session: Session, path: str) -> Mapping[str, Any]:
 
 def _progress_of(operation: Mapping[str, Any]) -> dict[str, Any]:
     counts = operation.get("counts") or {}
-    done = sum(count for name, count in counts.items() if name not in GOING_ON and name != "planned")
-    said = " ".join(f"{name} {count}" for name, count in counts.items() if count)
+    done = sum(count or 0 for name, count in counts.items() if name not in NOT_YET)
+    said = views.counted(counts)
     return {
         "description": shown(f"{operation.get('kind', '')} {operation.get('status', '')}".strip()),
         "total": operation.get("total"),
@@ -114,4 +115,4 @@ def _progress_of(operation: Mapping[str, Any]) -> dict[str, Any]:
 
 def stands_still(operation: Mapping[str, Any]) -> bool:
     """Whether nothing more happens by itself: it has ended, or somebody (or it itself) has stopped it."""
-    return operation["status"] in ENDED or operation["status"] in {"paused", "stopped"}
+    return bool(operation["is_over"]) or operation["status"] in {"paused", "stopped"}

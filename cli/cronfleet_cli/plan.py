@@ -1,9 +1,11 @@
 """The plan of `apply`: what would become of each schedule, without asking anybody. Pure: values in, values out."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from cronfleet_cli.errors import WrongUse
 
 STATE: Final = frozenset(
     {
@@ -111,10 +113,9 @@ def compared(current: Mapping[str, Any], tried: Mapping[str, Any]) -> tuple[Mapp
     return tuple(found)
 
 
-def spelled_out(tried: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """What a new schedule says that is not empty, as differences from nothing."""
-    names = [name for name in tried if name not in STATE and name != "id"]
-    return tuple(each for name in names for each in _differences(name, None, tried[name] or None))
+def spelled_out(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """What a file says of a new schedule, as differences from nothing."""
+    return tuple(each for name, value in body.items() if name != "id" for each in _differences(name, None, value))
 
 
 def _differences(path: str, before: Any, after: Any) -> Iterator[Mapping[str, Any]]:
@@ -129,16 +130,33 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[Mapping[str, An
 def ordered(documents: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
     """`documents` (place and schedule) so that whatever runs after others comes after them; else as they were.
 
-    A cycle is left as it stands: the server names its path.
+    Raises `WrongUse` with the path of a cycle.
     """
     waiting = {str(document["id"]): (place, document) for place, document in documents}
     done: list[tuple[str, dict[str, Any]]] = []
     while waiting:
-        ready = [
-            name for name, (_, document) in waiting.items() if not parents_of(document) & (waiting.keys() - {name})
-        ]
-        done += [waiting.pop(name) for name in ready or list(waiting)]
+        ready = [name for name, (_, document) in waiting.items() if not parents_of(document) & waiting.keys()]
+        if not ready:
+            raise WrongUse(
+                f"{_cycle({name: document for name, (_, document) in waiting.items()})}: these run after each other"
+            )
+        done += [waiting.pop(name) for name in ready]
     return done
+
+
+def _cycle(waiting: Mapping[str, Mapping[str, Any]]) -> str:
+    """A path that comes back to itself; every schedule of `waiting` has a parent among them."""
+    path = [min(waiting)]
+    while len(set(path)) == len(path):
+        path.append(min(parents_of(waiting[path[-1]]) & waiting.keys()))
+    return " → ".join(path[path.index(path[-1]) :])
+
+
+def waits_for(refusal: Refusal, body: Mapping[str, Any], changed: Set[str]) -> bool:
+    """Whether the server can judge `body` only when the plan has made or changed what it runs after."""
+    errors = refusal.problem.get("errors") or ()
+    of_parents = all(str(error.get("field", "")).startswith("trigger.after") for error in errors)
+    return bool(errors) and of_parents and bool(parents_of(body) & changed)
 
 
 def parents_of(document: Mapping[str, Any]) -> frozenset[str]:

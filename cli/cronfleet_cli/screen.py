@@ -47,11 +47,14 @@ class Output(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its heading, and where the value stands in a row (a dotted path, or a function of the row)."""
+    """One column: its heading, where the value stands in a row (a dotted path, or a function of the row), and whether
+    it is kept whole as long as another can be folded.
+    """
 
     title: str
     value: str | Callable[[Mapping[str, Any]], Any]
     right: bool = False
+    whole: bool = False
 
     def of(self, row: Mapping[str, Any]) -> Any:
         """The value in `row`; None where there is none."""
@@ -155,9 +158,11 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[Column], title: s
     listed = list(rows)
     if not listed:
         return text(f"No {title}." if title else "Nothing.", "dim")
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bold")
     for column in columns:
-        grid.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
+        grid.add_column(
+            column.title, justify="right" if column.right else "left", overflow="fold", no_wrap=column.whole
+        )
     for row in listed:
         grid.add_row(*(_cell(column.of(row)) for column in columns))
     return grid

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from cronfleet_cli.screen import Column, fields, status, table, text
+from cronfleet_cli.screen import Column, fields, shown, status, table, text
 
 Row = Mapping[str, Any]
 
@@ -36,22 +36,20 @@ def _progress(row: Row) -> str:
 
 
 SCHEDULES: Final = (
-    Column("id", "id"),
+    Column("id", "id", whole=True),
     Column("status", "status"),
     Column("when", "words"),
-    Column("next", "next_fire_at"),
+    Column("next", "next_fire_at", whole=True),
     Column("owner", "owner"),
     Column("labels", _labels),
 )
 RUNS: Final = (
-    Column("nominal", "nominal_at"),
+    Column("nominal", "nominal_at", whole=True),
     Column("status", "status"),
-    Column("cause", "cause"),
-    Column("started", "started_at"),
     Column("lag", _lag, right=True),
     Column("tries", _attempts, right=True),
     Column("reason", lambda row: _reason(row) or _progress(row)),
-    Column("run", "run_id"),
+    Column("run", "run_id", whole=True),
 )
 ATTEMPTS: Final = (
     Column("try", "number", right=True),
@@ -61,12 +59,12 @@ ATTEMPTS: Final = (
     Column("error", lambda row: row.get("error") or row.get("reason")),
 )
 FIRES: Final = (
-    Column("nominal", "nominal_at"),
+    Column("nominal", "nominal_at", whole=True),
     Column("due", "due_at"),
     Column("", lambda row: "frozen" if row.get("frozen") else ""),
 )
 LEDGER: Final = (
-    Column("at", "at"),
+    Column("at", "at", whole=True),
     Column("until", "until_nominal_at"),
     Column("fires", "count", right=True),
     Column("code", "code"),
@@ -75,7 +73,7 @@ LEDGER: Final = (
 VERSIONS: Final = (
     Column("version", "version", right=True),
     Column("", lambda row: "current" if row.get("is_current") else ""),
-    Column("at", "created_at"),
+    Column("at", "created_at", whole=True),
     Column("author", "author"),
     Column("changed", lambda row: ", ".join(row.get("changed") or ())),
     Column("reason", "reason"),
@@ -87,7 +85,7 @@ CHANGES: Final = (
     Column("after", "after"),
 )
 FREEZES: Final = (
-    Column("id", "id"),
+    Column("id", "id", whole=True),
     Column("status", "status"),
     Column("scope", "scope"),
     Column("until", "until"),
@@ -95,32 +93,68 @@ FREEZES: Final = (
     Column("reason", "reason"),
 )
 KEYS: Final = (
-    Column("id", "id"),
+    Column("id", "id", whole=True),
     Column("status", "status"),
     Column("role", "role"),
     Column("name", "name"),
     Column("expires", "expires_at"),
     Column("last used", "last_used_at"),
 )
-TENANTS: Final = (Column("id", "id"), Column("status", "status"), Column("tier", "tier"), Column("name", "name"))
+TENANTS: Final = (
+    Column("id", "id", whole=True),
+    Column("status", "status"),
+    Column("tier", "tier"),
+    Column("name", "name"),
+)
 AUDIT: Final = (
-    Column("at", "at"),
+    Column("at", "at", whole=True),
     Column("who", "actor"),
     Column("action", "action"),
     Column("what", lambda row: row.get("schedule_id") or row.get("subject")),
     Column("reason", "reason"),
 )
 OPERATIONS: Final = (
-    Column("id", "id"),
+    Column("id", "id", whole=True),
     Column("kind", "kind"),
     Column("status", "status"),
-    Column("total", "total", right=True),
-    Column("counts", "counts"),
-    Column("created", "created_at"),
+    Column("of", "total", right=True),
+    Column("counts", lambda row: counted(row.get("counts") or {})),
+    Column("created", "created_at", whole=True),
     Column("reason", "reason"),
 )
+RESULTS: Final = (
+    Column("nominal", "nominal_at", whole=True),
+    Column("schedule", "schedule_id", whole=True),
+    Column("state", "state"),
+    Column("finished", "finished_at"),
+    Column("reason", _reason),
+    Column("run", "run_id", whole=True),
+)
+LETTERS: Final = (
+    Column("died", "died_at", whole=True),
+    Column("failure", "failure"),
+    Column("signature", "signature", whole=True),
+    Column("expires", lambda row: row["expires_at"] if row.get("expires_soon") else ""),
+    Column("run", "run_id", whole=True),
+)
+LETTER_GROUPS: Final = (
+    Column("count", "count", right=True),
+    Column("signature", "signature", whole=True),
+    Column("failure", "failure"),
+    Column("schedules", lambda row: ", ".join(row.get("schedules") or ())),
+    Column("first", "first_died_at", whole=True),
+    Column("last", "last_died_at", whole=True),
+    Column("expires", lambda row: row["first_expires_at"] if row.get("expires_soon") else ""),
+)
+UNREADABLE: Final = (
+    Column("came", "came_at"),
+    Column("queue", "queue"),
+    Column("received", "receives", right=True),
+    Column("why", "why"),
+    Column("message", "message_id"),
+)
 LINT: Final = (
-    Column("schedule", "id"),
+    Column("schedule", "id", whole=True),
     Column("status", "status"),
     Column("when", "words"),
     Column("warnings", lambda row: "\n".join(warning["text"] for warning in row["warnings"])),
@@ -135,13 +169,28 @@ def run(row: Row) -> RenderableType:
     return Group(*parts)
 
 
+_FIRST: Final = ("id", "status", "words", "next_fire_at")
+
+
 def schedule(row: Row) -> RenderableType:
-    """One schedule: what it says and how it stands, its warnings last."""
-    parts: list[RenderableType] = [fields(row, leave_out=("warnings", "effect"))]
+    """One schedule: how it stands, what it says, and its warnings last. A policy stands in one line."""
+    policies = {name: _one_line(policy) for name, policy in (row.get("policies") or {}).items()}
+    ordered = {**{name: row.get(name) for name in _FIRST}, **row, "policies": policies}
+    parts: list[RenderableType] = [fields(ordered, leave_out=("warnings", "effect"))]
     parts += [warning(each) for each in row.get("warnings") or ()]
     if "effect" in row:
-        parts.append(effect(row["effect"]))
+        parts += [effect(row["effect"]), text("Nothing is changed: this is what would be.", "bold")]
     return Group(*parts)
+
+
+def _one_line(policy: Any) -> Any:
+    if not isinstance(policy, Mapping):
+        return policy
+    said = ((name, value) for name, value in policy.items() if value is not None)
+    return " ".join(
+        f"{name}=({_one_line(value)})" if isinstance(value, Mapping) else f"{name}={shown(value)}"
+        for name, value in said
+    )
 
 
 def warning(row: Row) -> Text:
@@ -165,3 +214,19 @@ def explanation(row: Row) -> RenderableType:
     if row.get("run"):
         parts.append(table([row["run"]], RUNS))
     return Group(*parts)
+
+
+def counted(counts: Row) -> str:
+    """Counts by state, without what there is none of."""
+    return " ".join(f"{name}={count}" for name, count in counts.items() if count)
+
+
+def operation(row: Row) -> RenderableType:
+    """One operation: what it does, how far it is, and why it stopped if it did."""
+    flat = {**row, "counts": counted(row.get("counts") or {})}
+    return fields(flat, leave_out=("is_over",))
+
+
+def letter(row: Row) -> RenderableType:
+    """One dead letter, with all there is of it."""
+    return Group(fields(row, leave_out=("run",)), run(row["run"]))

@@ -13,7 +13,7 @@ from cronfleet_cli import options as o
 from cronfleet_cli.api import Answer, at
 from cronfleet_cli.errors import REFUSED, WOULD_CHANGE, Refused, WrongUse
 from cronfleet_cli.inputs import labels_of
-from cronfleet_cli.plan import Change, Plan, Refusal, compared, ordered, parents_of, spelled_out
+from cronfleet_cli.plan import Change, Plan, Refusal, compared, ordered, spelled_out, waits_for
 from cronfleet_cli.screen import shown, status, text
 from cronfleet_cli.session import Session, command
 
@@ -68,33 +68,35 @@ def _planned(session: Session, entries: list[folder.Entry], pruned: Mapping[str,
     """Ask of every schedule what is there, and what the server would make of it; nothing is changed."""
     changes: list[Change] = []
     refused: list[Refusal] = []
-    coming: set[str] = set()
-    with Progress(console=session.screen.err, transient=True, disable=session.screen.is_json) as bar:
+    with Progress(console=session.screen.err, transient=True, disable=not session.screen.err.is_terminal) as bar:
         for place, body in bar.track(ordered(entries), description="Comparing"):
-            judged = _judged(session, place, body, coming)
+            changed = {change.schedule for change in changes if change.action != "unchanged"}
+            judged = _judged(session, place, body, changed)
             if isinstance(judged, Refusal):
                 refused.append(judged)
-                continue
-            changes.append(judged)
-            if judged.action == "create":
-                coming.add(judged.schedule)
+            else:
+                changes.append(judged)
     if pruned is not None:
         changes += _deletions(session, pruned, {str(body["id"]) for _, body in entries})
     return Plan(tuple(changes), tuple(refused))
 
 
-def _judged(session: Session, place: str, body: dict[str, Any], coming: set[str]) -> Change | Refusal:
+def _judged(session: Session, place: str, body: dict[str, Any], changed: set[str]) -> Change | Refusal:
     name = str(body["id"])
+    current: Answer | None = None
     try:
         current = _found(session, name)
-        if current is None and parents_of(body) & coming:
-            # What it runs after is made by this plan: only then can the server judge it.
-            return Change(name, "create", place, spelled_out(body), body=body)
         tried = session.api.ask("PUT", at("schedules", name), query={"dry_run": True}, body=body).data
     except Refused as refusal:
-        return Refusal(name, place, refusal.status, refusal.problem)
+        judged = Refusal(name, place, refusal.status, refusal.problem)
+        if not waits_for(judged, body, changed):
+            return judged
+        if current is None:
+            return Change(name, "create", place, spelled_out(body), body=body)
+        after = {"field": "trigger", "before": current.data["trigger"], "after": body["trigger"]}
+        return Change(name, "replace", place, (after,), etag=current.etag, body=body)
     if current is None:
-        return Change(name, "create", place, spelled_out(tried), tried.get("effect"), body=body)
+        return Change(name, "create", place, spelled_out(body), tried.get("effect"), body=body)
     differences = compared(current.data, tried)
     action = "replace" if current.data["version"] != tried["version"] else "unchanged"
     return Change(name, action, place, differences, tried.get("effect"), current.etag, body)
@@ -112,8 +114,9 @@ def _found(session: Session, name: str) -> Answer | None:
 def _deletions(session: Session, labels: Mapping[str, str], kept: set[str]) -> list[Change]:
     query = {"label": [f"{name}={value}" for name, value in labels.items()]}
     listed = session.api.listed(at("schedules"), "schedules", query, o.MAX_LISTED)
-    gone = sorted(str(schedule["id"]) for schedule in listed["schedules"] if schedule["id"] not in kept)
-    found = ((name, _found(session, name)) for name in gone)
+    gone = [(str(each["id"]), each) for each in listed["schedules"] if each["id"] not in kept]
+    # What runs after others goes before them.
+    found = ((name, _found(session, name)) for name, _ in reversed(ordered(gone)))
     return [Change(name, "delete", "", etag=current.etag) for name, current in found if current is not None]
 
 
@@ -165,5 +168,5 @@ def _add_refusal(lines: Text, refusal: Refusal) -> None:
 
 
 def _cut(value: Any) -> str:
-    said = "nothing" if value is None else shown(value)
+    said = shown(value) or "nothing"
     return said if len(said) <= MOST_SHOWN else f"{said[: MOST_SHOWN - 1]}…"

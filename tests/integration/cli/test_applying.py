@@ -178,3 +178,52 @@ def test_an_empty_folder_prunes_nothing(cronfleet, tmp_path):
 def test_prune_needs_a_label_and_a_label_prune(cronfleet, files):
     assert apply(cronfleet, files, "--prune").code == 2
     assert apply(cronfleet, files, "-l", "team=billing").code == 2
+
+
+CHAIN = """\
+id: report
+trigger: {after: [load, clean], on: success, within: 2h, else: skip}
+target: {handler: demo.report}
+labels: {team: data}
+---
+id: clean
+trigger: {after: [load]}
+target: {handler: demo.clean}
+labels: {team: data}
+---
+id: load
+trigger: {cron: "0 2 * * *", timezone: UTC}
+target: {handler: demo.load}
+labels: {team: data}
+"""
+
+
+def test_parents_are_made_before_what_runs_after_them_and_pruned_after_it(cronfleet, tmp_path):
+    (tmp_path / "chain.yaml").write_text(CHAIN)
+    planned = apply(cronfleet, tmp_path, "--plan")
+    assert (planned.code, list(actions(planned))) == (3, ["load", "clean", "report"])
+    assert apply(cronfleet, tmp_path).code == 0
+    assert apply(cronfleet, tmp_path, "--plan").code == 0
+    (tmp_path / "chain.yaml").write_text(CHAIN.split("---")[2].replace("load", "other"))
+    pruned = apply(cronfleet, tmp_path, "--prune", "-l", "team=data")
+    assert (pruned.code, list(actions(pruned))) == (0, ["other", "report", "clean", "load"])
+
+
+def test_a_chain_is_turned_around_in_one_go(cronfleet, tmp_path):
+    _, clean, load = CHAIN.split("---")
+    (tmp_path / "chain.yaml").write_text(f"{clean}---{load}")
+    assert apply(cronfleet, tmp_path).code == 0
+    (tmp_path / "chain.yaml").write_text(
+        load.replace('{cron: "0 2 * * *", timezone: UTC}', "{after: [clean]}")
+        + "---"
+        + clean.replace("{after: [load]}", "{every: 1h}")
+    )
+    turned = apply(cronfleet, tmp_path)
+    assert (turned.code, actions(turned)) == (0, {"clean": "replace", "load": "replace"})
+    assert apply(cronfleet, tmp_path, "--plan").code == 0
+
+
+def test_schedules_that_run_after_each_other_are_wrong_use(cronfleet, tmp_path):
+    (tmp_path / "chain.yaml").write_text(CHAIN.replace('{cron: "0 2 * * *", timezone: UTC}', "{after: [report]}"))
+    said = apply(cronfleet, tmp_path)
+    assert (said.code, "→" in said.err, cronfleet.asked) == (2, True, [])

@@ -1,6 +1,9 @@
 """The plan of `apply`, without a server."""
 
-from cronfleet_cli.plan import Change, Plan, Refusal, compared, ordered, parents_of
+import pytest
+
+from cronfleet_cli.errors import WrongUse
+from cronfleet_cli.plan import Change, Plan, Refusal, compared, ordered, parents_of, waits_for
 
 HAS = {"id": "a", "version": 3, "trigger": {"cron": "0 2 * * *"}, "labels": {"team": "x"}, "status": "active"}
 
@@ -32,9 +35,23 @@ def test_what_runs_after_others_comes_after_them_and_else_nothing_moves():
     assert names(ordered(documents)) == ["a", "z", "c", "b", "d"]
 
 
-def test_a_cycle_and_a_parent_in_no_file_hold_nothing_up():
-    documents = [doc("a", "b"), doc("b", "a"), doc("c", "elsewhere"), doc("s", "s")]
-    assert sorted(names(ordered(documents))) == ["a", "b", "c", "s"]
+def test_a_cycle_is_named_and_a_parent_in_no_file_holds_nothing_up():
+    assert names(ordered([doc("c", "elsewhere")])) == ["c"]
+    with pytest.raises(WrongUse, match="b → a → b: these run after each other"):
+        ordered([doc("z", "b"), doc("b", "a"), doc("a", "b")])
+    with pytest.raises(WrongUse, match="s → s"):
+        ordered([doc("s", "s")])
+
+
+def test_what_is_refused_for_its_parents_alone_waits_for_those_that_the_plan_makes():
+    def refused(*fields: str) -> Refusal:
+        return Refusal("b", "b.yaml", 400, {"errors": [{"field": field} for field in fields]})
+
+    _, body = doc("b", "a")
+    assert waits_for(refused("trigger.after"), body, {"a"})
+    assert not waits_for(refused("trigger.after"), body, {"c"})
+    assert not waits_for(refused("trigger.after", "owner"), body, {"a"})
+    assert not waits_for(Refusal("b", "b.yaml", 403, {}), body, {"a"})
 
 
 def test_parents_may_be_one_name_or_many():
