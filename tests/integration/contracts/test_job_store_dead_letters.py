@@ -1,18 +1,19 @@
 """What every job store promises about dead letters, and about messages that nobody can read."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from cronfleet.domain.dead_letter import settled
 from cronfleet.domain.errors import Invalid
-from cronfleet.domain.instant import DAY, MINUTE, SECOND
+from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.settlement import How
 from cronfleet.domain.undelivered import Delivery, UnreadableMessage
-from cronfleet.ports.dead_letters import Died
+from cronfleet.ports.dead_letters import Died, redriven_by
 from tests.support.examples import TENANT, run
 from tests.support.settable_clock import NOON
 
@@ -74,6 +75,20 @@ def test_a_settled_letter_leaves_the_view_and_its_row_says_what_became_of_it(sto
     assert ids(store) == []
     kept = store.get_run(row.key)
     assert (kept.status, kept.settled) == (RunStatus.DEAD, done.settled)
+
+
+def test_a_redriven_letter_stands_among_those_of_the_operation_that_redrove_it(store: Any) -> None:
+    rows = [dead(number) for number in range(4)]
+    stored(store, *rows)
+    for row in rows[:3]:
+        done = settled(row, How.REDRIVEN, "key-1", NOON + HOUR, run_id="its run", operation="o1")
+        assert store.replace_run(done) is None
+        assert store.get_run(row.key) == done
+    assert ids(store) == [rows[3].key.run_id]
+    read = partial(store.list_letters, redriven_by(TENANT, "o1"), ALL, limit=2, oldest_first=True)
+    first = read(cursor=None)
+    assert [letter.key for letter in (*first.items, *read(cursor=first.cursor).items)] == [row.key for row in rows[:3]]
+    assert list(store.list_letters(redriven_by(TENANT, "o2"), ALL, cursor=None, limit=5).items) == []
 
 
 def test_letters_come_newest_first_or_oldest_first_page_by_page_each_once(store: Any) -> None:

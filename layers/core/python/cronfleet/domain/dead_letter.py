@@ -99,11 +99,13 @@ def is_letter(run: Run) -> bool:
     return dead and run.settled is None and run.until_nominal_at is None and run.finished_at is not None
 
 
-def settled(run: Run, how: How, by: str, at: Instant, *, run_id: str = "", reason: str = "") -> Run:
+def settled(
+    run: Run, how: How, by: str, at: Instant, *, run_id: str = "", reason: str = "", operation: str = ""
+) -> Run:
     """The row of a letter after it was settled: its status stays, and it leaves the view."""
     if not is_letter(run):
         raise ValueError(f"run {run.key.run_id} is no dead letter: it is {run.status}")
-    return run.noted(settled=Settlement(how, by, at, run_id, reason))
+    return run.noted(settled=Settlement(how, by, at, run_id, reason, operation))
 
 
 @dataclass(slots=True)

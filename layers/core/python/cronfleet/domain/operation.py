@@ -122,7 +122,9 @@ class Operation:
     open: tuple[str, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     recent: tuple[str, ...] = ()
-    """How its last runs ended, oldest first: their statuses."""
+    """How its last runs ended, oldest first: their statuses, with the signatures of failures."""
+    excluded: tuple[str, ...] = ()
+    """Failure signatures that it leaves out since it was resumed."""
     line_at: Instant = 0
     stopped: Reason | None = None
     changed_at: Instant = 0
@@ -150,6 +152,8 @@ class Candidate:
     position: str
     run: Run | None = None
     timer: RunTimer | None = None
+    settles: Run | None = None
+    """The row, as it is then, of the dead letter that the run repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +255,7 @@ def settled(operation: Operation, rows: Mapping[RunKey, Run], gone: Iterable[Run
 
 def ending(row: Run) -> str:
     """How a run ended, as `recent` has it."""
-    return row.status.value
+    return row.status.value if row.signature is None else f"{row.status.value}:{row.signature.digest}"
 
 
 def next_page(
@@ -294,15 +298,17 @@ def stopped(operation: Operation, reason: Reason, now: Instant) -> Operation:
     return replace(operation, status=Status.STOPPED, stopped=reason, changed_at=now)
 
 
-def turned(operation: Operation, verb: Verb, now: Instant) -> Operation | None:
+def turned(operation: Operation, verb: Verb, now: Instant, excluded: Iterable[str] = ()) -> Operation | None:
     """`operation` after what a caller does to it; `None`: it may not be done to one that stands like this.
 
-    The same object where there is nothing to do.
+    The same object where there is nothing to do. `excluded` are signatures that a resumed redrive leaves out.
     """
     after = VERBS.get((operation.status, verb))
     if after is not None:
         recent = () if verb is Verb.RESUME else operation.recent
-        return ended(replace(operation, status=after, stopped=None, recent=recent, changed_at=now), now)
+        left_out = tuple(sorted({*operation.excluded, *excluded}))
+        turned_to = replace(operation, status=after, stopped=None, recent=recent, excluded=left_out, changed_at=now)
+        return ended(turned_to, now)
     is_done = operation.status in {status for (_, done), status in VERBS.items() if done is verb}
     return operation if is_done else None
 

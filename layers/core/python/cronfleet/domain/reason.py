@@ -67,6 +67,9 @@ class Code(StrEnum):
     TENANT_DELETED = "tenant_deleted"
     """The tenant was deleted, or is being deleted; nothing of it is done, or noted."""
 
+    FAILURES_RETURN = "failures_return"
+    """Of the runs that a redrive made, so many died in one and the same way that it stopped by itself."""
+
     # What only an explanation says.
     CATCHING_UP = "catching_up"
     """It was missed, is wanted all the same, and waits for its turn."""

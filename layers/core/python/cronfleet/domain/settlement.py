@@ -26,3 +26,5 @@ class Settlement:
     at: Instant
     run_id: str = ""
     reason: str = ""
+    operation: str = ""
+    """The operation that redrove it."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cronfleet.domain.dead_letter import Letter
+from cronfleet.domain.dead_letter import Letter, is_letter
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.run import RunKey
+from cronfleet.domain.run import Run, RunKey
 from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.ports import cursors
 from cronfleet.ports.page import Page
@@ -25,9 +25,11 @@ class DeadLetterStore(Protocol):
     """Dead letters by an index, which is a hint: whoever acts on one reads its row."""
 
     def list_letters(
-        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+        self, owner: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
     ) -> Page[Letter]:
         """A page of a tenant's letters by the time of their death, newest first unless asked otherwise.
+
+        With `redriven_by` as owner: of those that an operation of the tenant has redriven.
 
         What was written in the last moments may be missing, and what was settled in them may still be there.
         """
@@ -61,3 +63,21 @@ def place_of(cursor: str, tenant: str) -> tuple[Instant, RunKey]:
     if key.tenant != tenant:
         raise cursors.foreign()
     return at, key
+
+
+def redriven_by(tenant: str, operation_id: str) -> str:
+    """The owner of the letters that an operation has redriven: no tenant's id has a tilde."""
+    return f"{tenant}~{operation_id}"
+
+
+def owner_of(run: Run) -> str | None:
+    """In whose list a row stands: its tenant's while it is a letter, then that of the operation that redrove it."""
+    if is_letter(run):
+        return run.key.tenant
+    operation = run.settled.operation if run.settled is not None else ""
+    return redriven_by(run.key.tenant, operation) if operation else None
+
+
+def tenant_of(owner: str) -> str:
+    """The tenant whose letters an owner's are."""
+    return owner.partition("~")[0]

@@ -87,9 +87,9 @@ class DeadLetters:
     def _find(self, caller: Caller, asked: LetterFilter, *, cursor: str | None, limit: int) -> Found:
         since = self._clock.now() - retention_of(caller.tenant)
         letters = Letters(self._store)
-        return letters.find(
-            caller.tenant.tenant_id, within(asked, since), cursor=cursor, limit=limit, most=MAX_LOOKED_THROUGH
-        )
+        owner = caller.tenant.tenant_id
+        find = partial(letters.find, owner, within(asked, since), cursor=cursor, limit=limit, most=MAX_LOOKED_THROUGH)
+        return answer_of(find)
 
     def _shown(self, caller: Caller, letter: Letter) -> Letter:
         """`letter`; where the tenant's retention is shorter than rows are kept, it is gone from the view by that."""

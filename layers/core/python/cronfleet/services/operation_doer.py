@@ -15,7 +15,7 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.domain.tenant import TenantStatus
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Refused, Write
+from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Refused, ReplaceRun, Write
 from cronfleet.ports.operations import PutOperation
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
@@ -112,6 +112,8 @@ class OperationDoer:
         for one in page.made:
             if one.run is not None and one.timer is not None:
                 writes += [InsertRun(self._rules.kept(one.run, now)), InsertRunTimer(one.timer)]
+        # After all of them: a letter that was settled meanwhile has the whole page drawn anew.
+        writes += [ReplaceRun(one.settles) for one in page.made if one.settles is not None]
         return self._commit(stored, after, writes)
 
     def _commit(self, stored: Operation, after: Operation, writes: Sequence[Write]) -> bool:

@@ -10,7 +10,7 @@ from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import EARLIEST, LATEST
 from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.ports import cursors
-from cronfleet.ports.dead_letters import Died, after_letter, place_of
+from cronfleet.ports.dead_letters import Died, after_letter, place_of, tenant_of
 from cronfleet.ports.page import Page
 
 
@@ -21,7 +21,7 @@ class DynamoDeadLetters:
         self._database = database
 
     def list_letters(
-        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+        self, owner: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
     ) -> Page[Letter]:
         first = EARLIEST if died.from_at is None else died.from_at
         last = LATEST if died.until_at is None else died.until_at - 1
@@ -29,11 +29,11 @@ class DynamoDeadLetters:
             return Page([])
         items, following = self._database.query(
             schema.RUNS,
-            "#failed_tenant = :tenant AND #finished_at BETWEEN :first AND :last",
-            {":tenant": text(tenant), ":first": number(first), ":last": number(last)},
+            "#failed_tenant = :owner AND #finished_at BETWEEN :first AND :last",
+            {":owner": text(owner), ":first": number(first), ":last": number(last)},
             limit=limit,
             index=schema.DEAD_LETTERS,
-            start=None if cursor is None else _place(cursor, tenant),
+            start=None if cursor is None else _place(cursor, owner),
             forward=oldest_first,
         )
         letters = [letter_of(item) for item in items]
@@ -62,7 +62,7 @@ class DynamoDeadLetters:
         self._database.delete_all([(schema.SHARDS, keys.UNREADABLE, place) for place in places])
 
 
-def _place(cursor: str, tenant: str) -> Item:
-    died_at, key = place_of(cursor, tenant)
-    place = {"pk": text(keys.schedule(tenant, key.schedule_id)), "sk": text(keys.run(key))}
-    return place | {"failed_tenant": text(tenant), "finished_at": number(died_at)}
+def _place(cursor: str, owner: str) -> Item:
+    died_at, key = place_of(cursor, tenant_of(owner))
+    place = {"pk": text(keys.schedule(key.tenant, key.schedule_id)), "sk": text(keys.run(key))}
+    return place | {"failed_tenant": text(owner), "finished_at": number(died_at)}

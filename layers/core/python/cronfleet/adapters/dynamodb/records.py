@@ -363,6 +363,7 @@ class OperationRecord(Model):
     open = JsonAttribute(null=True)
     counts = JsonAttribute(null=True)
     recent = JsonAttribute(null=True)
+    excluded = JsonAttribute(null=True)
     line_at = WholeAttribute()
     stopped = JsonAttribute(null=True)
     changed_at = WholeAttribute()

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from cronfleet.adapters.memory.state import State
-from cronfleet.domain.dead_letter import Letter, is_letter
+from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import DAY, EARLIEST, LATEST, floor_second
 from cronfleet.domain.run import Run
 from cronfleet.domain.signature import signature_of
 from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.ports import cursors
-from cronfleet.ports.dead_letters import Died, after_letter, place_of
+from cronfleet.ports.dead_letters import Died, after_letter, owner_of, place_of, tenant_of
 from cronfleet.ports.page import Page
 
 
@@ -20,22 +20,22 @@ class MemoryDeadLetters:
         self.state = state
 
     def list_letters(
-        self, tenant: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
+        self, owner: str, died: Died, *, cursor: str | None, limit: int, oldest_first: bool = False
     ) -> Page[Letter]:
         first = EARLIEST if died.from_at is None else died.from_at
         end = LATEST if died.until_at is None else died.until_at
-        found = [letter for letter in self._letters(tenant) if first <= letter.died_at < end]
+        found = [letter for letter in self._letters(owner) if first <= letter.died_at < end]
         found.sort(key=lambda letter: (letter.died_at, letter.key), reverse=not oldest_first)
         if cursor is not None:
-            after = place_of(cursor, tenant)
+            after = place_of(cursor, tenant_of(owner))
             places = [(letter.died_at, letter.key) for letter in found]
             ahead = [after < place if oldest_first else place < after for place in places]
             found = [letter for letter, is_ahead in zip(found, ahead, strict=True) if is_ahead]
         return Page(found[:limit], after_letter(found[limit - 1]) if len(found) > limit else None)
 
-    def _letters(self, tenant: str) -> list[Letter]:
-        rows = (self.state.runs.get(key) for key in self.state.letters.get(tenant, ()))
-        return [_letter(row) for row in rows if row is not None and is_letter(row)]
+    def _letters(self, owner: str) -> list[Letter]:
+        rows = (self.state.runs.get(key) for key in self.state.letters.get(owner, ()))
+        return [_letter(row) for row in rows if row is not None and owner_of(row) == owner]
 
     def keep_unreadable(self, message: UnreadableMessage) -> None:
         self.state.unreadable.setdefault((message.delivery.sent_at, message.delivery.message_id), message)

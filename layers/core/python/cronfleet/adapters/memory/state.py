@@ -54,7 +54,7 @@ class State:
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
     letters: dict[str, set[RunKey]] = field(default_factory=dict)
-    """Of each tenant the rows that became dead letters; those that were settled since are passed over."""
+    """By owner the rows that came to be its letters; those that have become another's since are passed over."""
     unreadable: dict[tuple[Instant, str], UnreadableMessage] = field(default_factory=dict)
     audit: dict[tuple[str, str], AuditEntry] = field(default_factory=dict)
     audit_heads: dict[Chain, Head] = field(default_factory=dict)

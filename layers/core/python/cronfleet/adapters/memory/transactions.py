@@ -14,10 +14,10 @@ from cronfleet.adapters.memory.timers import put_run_timer, put_timer, run_timer
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.calendar import CalendarHead
 from cronfleet.domain.claim import RunTimer
-from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports.dead_letters import owner_of
 from cronfleet.ports.gates import MoveRunTimer, PutGate
 from cronfleet.ports.job_store import (
     CheckCalendar,
@@ -73,8 +73,9 @@ def put_run(state: State, run: Run) -> None:
     if run.key not in state.runs:
         insort(state.history.setdefault((run.key.tenant, run.key.schedule_id), []), run.key)
     state.runs[run.key] = run
-    if is_letter(run):
-        state.letters.setdefault(run.key.tenant, set()).add(run.key)
+    owner = owner_of(run)
+    if owner is not None:
+        state.letters.setdefault(owner, set()).add(run.key)
 
 
 def same_fire(stored: Timer | None, before: Timer) -> bool:

@@ -8,12 +8,12 @@ from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
 from cronfleet.domain.cancel_request import CancelRequest
-from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.progress import Progress
 from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
 from cronfleet.domain.settlement import How, Settlement
 from cronfleet.domain.signature import Signature
+from cronfleet.ports.dead_letters import owner_of
 
 
 def run_item(run: Run, now: Instant) -> Item:
@@ -49,7 +49,7 @@ def run_item(run: Run, now: Instant) -> Item:
         is_pinned=run.is_pinned or None,
         signature=signature_json(run.signature),
         settled=_settlement_json(run.settled),
-        failed_tenant=run.key.tenant if is_letter(run) else None,
+        failed_tenant=owner_of(run),
         cancel=None if run.cancel is None else [run.cancel.at, run.cancel.by, run.cancel.reason],
         progress=_progress_json(run.progress),
         expires_at=_expiry(run, now),
@@ -143,7 +143,7 @@ def signature_of_json(stored: list[str] | None) -> Signature | None:
 def _settlement_json(settled: Settlement | None) -> list[Any] | None:
     if settled is None:
         return None
-    return [settled.how.value, settled.by, settled.at, settled.run_id, settled.reason]
+    return [settled.how.value, settled.by, settled.at, settled.run_id, settled.reason, settled.operation]
 
 
 def _settlement_of(stored: list[Any]) -> Settlement:
