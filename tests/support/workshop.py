@@ -9,6 +9,7 @@ from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.change import cancelled, edited, paused, resumed
 from cronfleet.domain.claim import RunClaim
+from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.overlap import Overlap
@@ -56,6 +57,11 @@ class Ledger(dict[RunKey, Run]):
 
     def __setitem__(self, key: RunKey, run: Run) -> None:
         before = self.get(key)
+        if before is not None and run.settled is not None:
+            assert run == replace(before, settled=run.settled, rev=before.rev + 1)
+            assert is_letter(before), f"settled, and no dead letter: {before}"
+            super().__setitem__(key, run)
+            return
         assert run.status in MOVES[before.status if before else None], f"{before} → {run}"
         if before is not None:
             assert before.status not in TERMINAL, f"a finished run was changed: {before} → {run}"

@@ -13,6 +13,7 @@ from cronfleet.domain.errors import Contended
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import InsertRun, JobStore, Refused, ReplaceRun, Write
+from cronfleet.services.ancestry import SettlingAncestors
 from cronfleet.services.asking import ask
 from cronfleet.services.dependants import Dependants
 from cronfleet.services.gates import LettingGo
@@ -37,7 +38,7 @@ class Endings:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
-        self._followers: Sequence[Follower] = (LettingGo(store), Dependants(store))
+        self._followers: Sequence[Follower] = (LettingGo(store), Dependants(store), SettlingAncestors(store))
 
     def writes_for(self, before: Run | None, after: Run, timer: Timer | None) -> list[Write]:
         """The writes that belong into the transaction that makes `before` (`None`: no row) the terminal `after`.
