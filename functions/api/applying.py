@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from cronfleet.domain.beginning import SIMPLY_ACTIVE, Beginning
 from cronfleet.domain.calendar_change import rule_of
 from cronfleet.domain.calendar_form import Content, name_of, parse_content
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import EARLIEST, SECOND, Instant
@@ -182,8 +183,17 @@ def _wanted(
     body: ScheduleEntry = _validated(ScheduleEntry, moved)
     beginning = _beginning(body, caller, options, now)
     make = partial(_spec, body, tenant, options.allowed_networks, beginning.may_be_over)
-    rule = rule_of(make(None, now).trigger)
-    return Wanted(body.id, make, beginning, brings_calendar=rule is not None and bool(numbers.get(rule.name)))
+    trigger = make(None, now).trigger
+    rule = rule_of(trigger)
+    parents = trigger.parents if isinstance(trigger, AfterTrigger) else ()
+    return Wanted(
+        body.id,
+        make,
+        beginning,
+        brings_calendar=rule is not None and bool(numbers.get(rule.name)),
+        parents=parents,
+        brings=frozenset(parents) & sheet.schedules.keys(),
+    )
 
 
 def _moved(entry: Any, from_tenant: str, to_tenant: str) -> Any:

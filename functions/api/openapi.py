@@ -54,6 +54,7 @@ TAGS: Final = {
     "runs": "Run now, read the history, cancel.",
     "dead_letters": "Runs that ended without having done their work: what went wrong, and what becomes of them.",
     "ledger": "Why a schedule ran at a time, or did not.",
+    "dependencies": "What a schedule runs after, and what runs after it.",
     "freezes": "A label, a tenant or a tier in which nothing starts, in one write.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cronfleet.services.heartbeats import Heartbeats
     from cronfleet.services.imports import Imports
     from cronfleet.services.ledger import Ledger
+    from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
@@ -282,6 +283,13 @@ def audit_log(settings: Settings) -> "AuditLog":
     from cronfleet.services.audit_log import AuditLog
 
     return AuditLog(store=_store(settings), clock=SystemClock())
+
+
+def lineage(settings: Settings) -> "Lineage":
+    """What schedules run after, and what runs after them."""
+    from cronfleet.services.lineage import Lineage
+
+    return Lineage(store=_store(settings))
 
 
 def shadows(settings: Settings) -> "Shadows":

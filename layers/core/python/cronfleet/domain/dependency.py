@@ -158,7 +158,7 @@ def after_words(trigger: AfterTrigger, within: str) -> str:
 
 
 def _joined(names: tuple[str, ...]) -> str:
-    *most, last = names
+    *most, last = names or ("nothing",)
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from cronfleet.domain.beginning import Beginning
 from cronfleet.domain.calendar_change import rule_of
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import CronfleetError, Exists
 from cronfleet.domain.form import spec_form
 from cronfleet.domain.instant import Instant
@@ -52,10 +53,17 @@ class Wanted:
     make: SpecMaker
     beginning: Beginning | None = None
     brings_calendar: bool = False
+    parents: tuple[str, ...] = ()
+    """The schedules that it runs after."""
+    brings: frozenset[str] = frozenset()
+    """Those of them that come with it: a dry run, which has made none, judges it without."""
 
     def judged(self, current: Spec | None, now: Instant) -> Spec:
         """What a dry run has to judge."""
         spec = self.make(current, now)
+        if isinstance(spec.trigger, AfterTrigger):
+            parents = tuple(name for name in spec.trigger.parents if name not in self.brings)
+            return replace(spec, trigger=replace(spec.trigger, parents=parents))
         if not self.brings_calendar or rule_of(spec.trigger) is None:
             return spec
         return replace(spec, trigger=replace(spec.trigger, calendar=None))  # type: ignore[arg-type]  # only a cron has a rule
@@ -100,7 +108,11 @@ class Imports:
         """What became of each, in the order of `wanted`. One that fails costs the others nothing."""
         found = self._stored(caller, wanted)
         room = self._room(caller) if mode.dry_run else None
-        return [self._one(caller, one, found.get(one.schedule_id), mode, room) for one in wanted]
+        results = {
+            one.schedule_id: self._one(caller, one, found.get(one.schedule_id), mode, room)
+            for one in _parents_first(wanted)
+        }
+        return [results[one.schedule_id] for one in wanted]
 
     def _room(self, caller: Caller) -> Room:
         tenant = self._quotas.tenant_of(caller)
@@ -153,6 +165,16 @@ class Imports:
         schedules, make = (self._judging, one.judged) if mode.dry_run else (self._schedules, one.make)
         schedules.edit(caller, one.schedule_id, make, Conditions(if_match=(timer.etag,)), mode.reason)
         return Result(Outcome.REPLACED, timer.status, differs)
+
+
+def _parents_first(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """`wanted`, each after the schedules that it runs after; what stands in a cycle is refused when its turn comes."""
+    left = {one.schedule_id: one for one in wanted}
+    ordered: list[Wanted] = []
+    while left:
+        ready = [one for one in left.values() if not any(parent in left for parent in one.parents)]
+        ordered += [left.pop(one.schedule_id) for one in ready or list(left.values())]
+    return ordered
 
 
 def _parts(wanted: Sequence[Wanted]) -> Iterator[Sequence[Wanted]]:
