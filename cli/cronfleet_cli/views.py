@@ -146,6 +146,13 @@ LETTER_GROUPS: Final = (
     Column("last", "last_died_at", whole=True),
     Column("expires", lambda row: row["first_expires_at"] if row.get("expires_soon") else ""),
 )
+RELATED: Final = (
+    Column("", "side"),
+    Column("schedule", "schedule_id", whole=True),
+    Column("status", "status"),
+    Column("latest", "latest.nominal_at", whole=True),
+    Column("ended", "latest.status"),
+)
 UNREADABLE: Final = (
     Column("came", "came_at"),
     Column("queue", "queue"),
@@ -230,3 +237,16 @@ def operation(row: Row) -> RenderableType:
 def letter(row: Row) -> RenderableType:
     """One dead letter, with all there is of it."""
     return Group(fields(row, leave_out=("run",)), run(row["run"]))
+
+
+def dependencies(row: Row) -> RenderableType:
+    """What a schedule runs after and what runs after it, with the latest run of each, and the latest join."""
+    related = [
+        {"side": side, **each} for side, name in (("after", "parents"), ("then", "dependants")) for each in row[name]
+    ]
+    parts: list[RenderableType] = [table(related, RELATED, "schedules before or after it")]
+    if row.get("after"):
+        parts.insert(0, fields({"after": _one_line(row["after"])}))
+    if row.get("latest"):
+        parts.append(fields({"latest": row["latest"]}))
+    return Group(*parts)

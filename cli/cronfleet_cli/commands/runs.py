@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
     command(app, "runs")(runs)
     command(app, "explain")(explain)
     command(app, "cancel")(cancel)
+    command(app, "dependencies")(dependencies)
 
 
 def runs(
@@ -60,3 +61,9 @@ def cancel(session: Session, run_id: o.RunId, reason: o.Reason = "") -> None:
     """Cancel a run: one that waits never starts; one that runs is told, and stopped if it does not listen."""
     run = session.api.post(at("runs", run_id, "cancel"), given(reason=reason))
     session.answer(run, views.run(run))
+
+
+def dependencies(session: Session, schedule: o.Schedule) -> None:
+    """Show what a schedule runs after, what runs after it, and how that stands."""
+    found = session.api.get(at("schedules", schedule, "dependencies"))
+    session.answer(found, views.dependencies(found))

@@ -136,3 +136,10 @@ def test_the_ledger_says_what_became_of_each_fire(nightly):
         "schedules", "ledger", "nightly", "--from", "2026-11-29T12:00:00Z", "--to", "2026-12-01T12:00:00Z"
     )
     assert ledger["entries"][0]["at"] == "2026-11-30T20:30:00Z"
+
+
+def test_dependencies_show_both_sides(nightly):
+    nightly.api.register(id="report", trigger={"after": ["nightly"], "within": "2h"})
+    said = nightly("dependencies", "report")
+    assert (said.code, "nightly" in said.out) == (0, True)
+    assert [each["schedule_id"] for each in nightly.json("dependencies", "nightly")["dependants"]] == ["report"]
