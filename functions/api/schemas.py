@@ -25,7 +25,7 @@ from cronfleet.domain.misfire import (
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.overlap import CONCURRENCY_KEY
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
-from cronfleet.domain.schedule import DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
+from cronfleet.domain.schedule import DEFAULT_COOLDOWN, DEFAULT_TIMEOUT_SECONDS, MAX_FAILURES, MAX_TIMEOUT_SECONDS
 from cronfleet.domain.selection import MAX_LABELS
 from cronfleet.domain.target import MAX_SECRETS
 from cronfleet.domain.tenant import ID_PATTERN
@@ -344,6 +344,17 @@ class RetryBody(Strict):
     backoff: BackoffBody = Field(default_factory=BackoffBody, description="The waits between attempts.")
 
 
+class BreakerBody(Strict):
+    """When a schedule whose runs die one after the other is paused, and for how long."""
+
+    failures: int = Field(ge=1, le=MAX_FAILURES, description="Runs in a row that died.")
+    cooldown: str = Field(
+        DEFAULT_COOLDOWN,
+        max_length=LONGEST_MOMENT,
+        description="How long it is paused then: 1m to 7d.",
+    )
+
+
 class PoliciesBody(Strict):
     """How a schedule behaves when things are late, overlap or fail."""
 
@@ -369,6 +380,12 @@ class PoliciesBody(Strict):
         le=MAX_JITTER_SECONDS,
         description="Each fire is put off by up to this, always by the same. Left out: 60 for a cron expression that "
         "names midnight sharp, as very many do, and 0 for every other trigger.",
+    )
+    breaker: BreakerBody | None = Field(
+        None, description="Pauses the schedule by itself after so many dead runs in a row. Null: never."
+    )
+    target_breaker: bool = Field(
+        True, description="Whether runs wait while their target fails again and again, whoever called it."
     )
     retry: RetryBody = Field(default_factory=RetryBody, description="What happens when a run fails.")
     timeout_seconds: int = Field(

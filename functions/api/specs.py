@@ -12,11 +12,17 @@ from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, Misfire, MisfirePoli
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
-from cronfleet.domain.schedule import Policies, Spec
-from cronfleet.domain.time_text import parse_moment
+from cronfleet.domain.schedule import (
+    LONGEST_COOLDOWN_SECONDS,
+    SHORTEST_COOLDOWN_SECONDS,
+    BreakerPolicy,
+    Policies,
+    Spec,
+)
+from cronfleet.domain.time_text import parse_interval, parse_moment
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger, plain_form
 
-from .schemas import AfterPauseBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
+from .schemas import AfterPauseBody, BreakerBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
 from .targets import target_of
 
 MAX_PAYLOAD_BYTES: Final = BOUNDS["payload_bytes"][1]
@@ -102,7 +108,21 @@ def _policies(body: PoliciesBody, trigger: Trigger) -> Policies:
         timeout_seconds=body.timeout_seconds,
         after_pause=_misfire(body.after_pause, "policies.after_pause"),
         concurrency_key=body.concurrency_key or "",
+        breaker=_breaker(body.breaker),
+        target_breaker=body.target_breaker,
     )
+
+
+def _breaker(body: BreakerBody | None) -> BreakerPolicy | None:
+    if body is None:
+        return None
+    try:
+        seconds = parse_interval(body.cooldown)
+    except Invalid as error:
+        raise Invalid("policies.breaker.cooldown", error.reason) from error
+    if not SHORTEST_COOLDOWN_SECONDS <= seconds <= LONGEST_COOLDOWN_SECONDS:
+        raise Invalid("policies.breaker.cooldown", f"{body.cooldown} is not between 1m and 7d")
+    return BreakerPolicy(body.failures, seconds)
 
 
 def _misfire(body: MisfireBody | AfterPauseBody | MissedBody, field: str) -> Misfire:

@@ -32,6 +32,7 @@ class Api(Function):
         job_store.grant(self.role, schema.SHARDS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
         # How many of its slots a tenant uses; it takes none.
+        job_store.grant(self.role, schema.BREAKERS, READ + APPEND)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         # What a calendar's new version starts, and how far the jobs are.
         job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)

@@ -13,7 +13,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
@@ -47,8 +47,9 @@ class Worker(Function):
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # A late message of a deleted tenant leaves no row.
         job_store.grant(self.role, schema.RUNS, DELETE)
-        # Tenants' records and freezes, and the noticeboard.
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY)
+        # Tenants' records and freezes, and the noticeboard, on which it says of targets what it has found.
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY + APPEND)
+        job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)

@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.audit import AuditEntry, schedule_subject, subject
+from cronfleet.domain.breaker import Breaker, BreakerKind, Guarded
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
@@ -105,6 +106,7 @@ def furnished(engine: Engine, tenant: str) -> None:
     over_now = replace(asked_for, operation_id="o2", change_id=f"o2-{tenant}", ended_at=NOON)
     store.commit([PutOperation(asked_for, None), PutOperation(over_now, None)])
     store.commit([PutAlert(replace(one, tenant=tenant)) for one in EXAMPLES])
+    store.put_breaker(Breaker(Guarded(tenant, BreakerKind.HANDLER, "billing"), failed_at=NOON, rev=1))
     store.take_slot(Slot(tenant, 1, fence=1, holder="run-1", until=NOON + HOUR, taken_at=NOON), Slot(tenant, 1))
     for line in (line_of_tenant(tenant), line_of_slots(tenant), line_of_key(key.key_id)):
         store.draw(line, 1_000, floor=NOON * 1_000)
@@ -152,6 +154,7 @@ ALL = {
     "retimings": 2,
     "operations": 2,
     "alerts": len(EXAMPLES),
+    "breakers": 1,
     "slots": 1,
     "lines": 3,
     "remembered_answers": 1,

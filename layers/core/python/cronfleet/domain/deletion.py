@@ -66,6 +66,7 @@ class Kind(StrEnum):
     OPERATIONS = "operations"
     ALERTS = "alerts"
     """Incidents, channels, notices, watches."""
+    BREAKERS = "breakers"
     SLOTS = "slots"
     COUNTERS = "counters"
     LINES = "lines"

@@ -124,6 +124,7 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.NOT_DUE: "due_at",
     Code.TENANT_RATE: f"{RUN_DETAILS} until_at per_second",
     Code.QUOTA: f"{RUN_DETAILS} {_RANGE} outstanding",
+    Code.BREAKER: f"{RUN_DETAILS} attempts errors breaker held_at",
     Code.CONCURRENCY: f"{RUN_DETAILS} limit until_at",
     Code.BEFORE_START: f"start_at {_NEAR}",
     Code.AFTER_END: f"end_at {_NEAR}",

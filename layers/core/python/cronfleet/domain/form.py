@@ -14,8 +14,9 @@ from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.outlook import NamedFire
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run
-from cronfleet.domain.schedule import Definition, Policies, Spec, Status, Timer
+from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.time_text import interval_text
 from cronfleet.domain.trigger import describe
 
 Form = dict[str, Any]
@@ -73,7 +74,15 @@ def policies_form(policies: Policies) -> Form:
             },
         },
         "timeout_seconds": policies.timeout_seconds,
+        "breaker": _breaker_form(policies.breaker),
+        "target_breaker": policies.target_breaker,
     }
+
+
+def _breaker_form(breaker: BreakerPolicy | None) -> Form | None:
+    if breaker is None:
+        return None
+    return {"failures": breaker.failures, "cooldown": interval_text(breaker.cooldown_seconds)}
 
 
 def _misfire_form(misfire: Misfire) -> Form:

@@ -48,6 +48,8 @@ class Code(StrEnum):
     """As many runs of the tenant are going on as it may have at once; this one waits for its turn."""
     QUOTA = "quota"
     """More fires of the schedule waited than may wait; the oldest are skipped."""
+    BREAKER = "breaker"
+    """The target fails again and again: it is left alone for a while, or did not recover in time."""
     FROZEN = "frozen"
     """A freeze of the label, the tenant or the tier holds the schedule, or held it then."""
     TENANT_SUSPENDED = "tenant_suspended"

@@ -20,6 +20,12 @@ DEFAULT_TIMEOUT_SECONDS: Final = 60
 MAX_EPOCH_STARTS: Final = 8
 """Epochs whose beginning a timer remembers: a fire that was overtaken by more changes than that does not run."""
 
+MAX_FAILURES: Final = 100
+"""Dead runs in a row that a schedule's breaker may wait for: each death reads as many rows."""
+DEFAULT_COOLDOWN: Final = "10m"
+SHORTEST_COOLDOWN_SECONDS: Final = 60
+LONGEST_COOLDOWN_SECONDS: Final = 7 * 24 * 3600
+
 MAX_TIMEOUT_SECONDS: Final = 840
 """A worker function lives 900 s at most; the rest is for starting, finishing and the lease."""
 
@@ -144,6 +150,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class BreakerPolicy:
+    """After `failures` runs in a row that died the schedule is paused, by the scheduler, for `cooldown_seconds`."""
+
+    failures: int
+    cooldown_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """How a schedule behaves when things are late, overlap or fail."""
 
@@ -156,6 +170,9 @@ class Policies:
     """What of the fires that a pause held back still runs, unless the resume says otherwise."""
     concurrency_key: str = ""
     """The group of the tenant's schedules of which one runs at a time; empty: the schedule is in none."""
+    breaker: BreakerPolicy | None = None
+    target_breaker: bool = True
+    """Whether the breaker of its target counts its failures, and holds its runs back."""
 
 
 @dataclass(frozen=True, slots=True)

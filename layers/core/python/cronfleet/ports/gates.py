@@ -7,6 +7,7 @@ from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.gate import Gate, GateName
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunKey
+from cronfleet.ports.breakers import PutBreaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class MoveRunTimer:
     before: RunTimer
 
 
-GateWrite: TypeAlias = PutGate | MoveRunTimer
+GuardWrite: TypeAlias = PutGate | MoveRunTimer | PutBreaker
+"""What keeps runs from running: gates and breakers."""
 
 
 class GateStore(Protocol):

@@ -25,11 +25,12 @@ from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.alerts import AlertStore, PutAlert
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.audit import AuditStore
+from cronfleet.ports.breakers import BreakerStore
 from cronfleet.ports.dead_letters import DeadLetterStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDependencyMark
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
-from cronfleet.ports.gates import GateStore, GateWrite
+from cronfleet.ports.gates import GateStore, GuardWrite
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet
 from cronfleet.ports.operations import OperationStore, PutOperation
 from cronfleet.ports.page import Page
@@ -237,7 +238,7 @@ Put: TypeAlias = (
 )
 """The writes that leave an item."""
 
-Fixed: TypeAlias = Put | GateWrite | CheckCalendar
+Fixed: TypeAlias = Put | GuardWrite | CheckCalendar
 """The writes that say themselves which item they are about, and what it becomes."""
 
 Write: TypeAlias = Fixed | CountSchedules
@@ -487,6 +488,7 @@ class JobStore(
     PeekStore,
     FreezeStore,
     GateStore,
+    BreakerStore,
     NoticeStore,
     SlotStore,
     ApiKeyStore,

@@ -5,6 +5,7 @@ from typing import Any
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports.breakers import PutBreaker
 from cronfleet.ports.job_store import (
     CreateTimer,
     InsertAudit,
@@ -42,6 +43,8 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return isinstance(stored, AuditEntry) and stored.request_id == entry.request_id
         case PutCalendarHead(thing) | PutHeartbeat(thing) | PutTenant(thing) | PutApiKey(thing) | PutOperation(thing):
             return type(stored) is type(thing) and stored.change_id == thing.change_id
+        case PutBreaker(thing) if thing.change_id:
+            return stored is not None and stored.change_id == thing.change_id
         case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing):
             return stored is not None and stored.change_id == thing.change_id
         case PutAlert(thing):

@@ -17,7 +17,9 @@ from cronfleet.services.dependants import Opening
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.gates import Gates
-from cronfleet.services.slots import Slots, held_by
+from cronfleet.services.noticeboard import Noticeboard
+from cronfleet.services.slots import HeldSlot, Slots, held_by
+from cronfleet.services.target_breakers import TargetBreakers
 from cronfleet.services.true_clock import true_now
 
 
@@ -30,6 +32,8 @@ class Entering:
         store: JobStore,
         finishing: Finishing,
         gates: Gates,
+        breakers: TargetBreakers,
+        board: Noticeboard,
         slots: Slots,
         clock: Clock,
         telemetry: Telemetry,
@@ -37,12 +41,13 @@ class Entering:
         self._store = store
         self._finishing = finishing
         self._gates = gates
+        self._breakers = breakers
         self._slots = slots
         self._clock = clock
         self._telemetry = telemetry
         self._report = AttemptReport(telemetry)
+        self._freezes = FreezeWatch(store, clock, telemetry, consistent=True, board=board)
         self._opening = Opening(store)
-        self._freezes = FreezeWatch(store, clock, telemetry, consistent=True)
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
@@ -101,6 +106,10 @@ class Entering:
         if run.cancel is not None:
             self._finishing.end(run, ready.timer, End(RunStatus.CANCELLED, run.cancel.as_reason), held_by(message))
             return None
+        barred = self._breakers.bars(run, ready.definition, self._now(run.key))
+        if barred is not None:
+            self._put_aside(run, ready.timer, barred, message, held_by(message))
+            return None
         slot = self._slots.secure(run, message, self._now(run.key), is_takeover=is_takeover)
         if isinstance(slot, Wait):
             self._finishing.hold_back(run, ready.timer, slot, message, held_by(message))
@@ -112,8 +121,20 @@ class Entering:
         if entry is not None:
             self._finishing.hold_back(run, ready.timer, entry.wait, message, slot, entry)
             return None
+        barred = self._breakers.asks(run, ready.definition, self._now(run.key))
+        if barred is not None:
+            self._put_aside(run, ready.timer, barred, message, slot)
+            return None
         self._opening.open(run, ready.timer, self._clock.now())
         return replace(ready, run=run, slot=slot)
+
+    def _put_aside(
+        self, run: Run, timer: Timer, barred: Wait | End, message: RunMessage, slot: HeldSlot | None
+    ) -> None:
+        if isinstance(barred, End):
+            self._finishing.end(run, timer, barred, slot)
+        else:
+            self._finishing.hold_back(run, timer, barred, message, slot)
 
     def _note_version(self, ready: Ready, message: RunMessage) -> Run | None:
         """The row under the version that is to run and a lease that fits its limit; `None` when the lease is lost.

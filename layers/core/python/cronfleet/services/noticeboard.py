@@ -38,6 +38,10 @@ class Noticeboard:
         """Whether `tenant` wants to be told of its runs. Raises `NoAnswer`."""
         return self._about(Topic.EVENTS, tenant) is not None
 
+    def look_again(self) -> None:
+        """Forget what was read: this process has changed it."""
+        self._read_at = _NEVER
+
     def _about(self, topic: Topic, name: str) -> Notice | None:
         self._look()
         return self._notices.about(topic, name, self._clock.now())

@@ -19,8 +19,10 @@ from cronfleet.services.endings import Endings
 from cronfleet.services.entering import Entering
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.slots import Slots
 from cronfleet.services.starting import NotSent, Starting
+from cronfleet.services.target_breakers import TargetBreakers
 from cronfleet.services.true_clock import true_now
 
 
@@ -50,8 +52,17 @@ class Worker:
         self._finishing = Finishing(
             store=store, endings=endings, gates=gates, slots=slots, clock=clock, telemetry=telemetry
         )
+        board = Noticeboard(store, clock, telemetry, consistent=True)
+        self._breakers = TargetBreakers(store=store, board=board, clock=clock, ids=ids, telemetry=telemetry)
         self._entering = Entering(
-            store=store, finishing=self._finishing, gates=gates, slots=slots, clock=clock, telemetry=telemetry
+            store=store,
+            board=board,
+            breakers=self._breakers,
+            finishing=self._finishing,
+            gates=gates,
+            slots=slots,
+            clock=clock,
+            telemetry=telemetry,
         )
 
     def handle(self, message: RunMessage) -> None:
@@ -84,4 +95,6 @@ class Worker:
             # This process stood still after the start; another may have the run by now.
             return Result(Outcome.TIMED_OUT, "its lease was nearly over before the target could be called")
         payload = run.payload if run.has_payload else spec.payload
-        return self._targets.call(Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload))
+        result = self._targets.call(Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload))
+        self._breakers.hears(run, ready.definition, result, self._clock.now())
+        return result

@@ -3,15 +3,18 @@
 from typing import Final
 
 from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.breakers import breaker_of, parts_of_breaker
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of
 from cronfleet.adapters.dynamodb.records import GateRecord, damaged, read
+from cronfleet.domain.breaker import Breaker
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.gate import Gate, GateName, Waiting
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.run import RunKey
-from cronfleet.ports.gates import GateWrite, PutGate
+from cronfleet.ports.breakers import PutBreaker
+from cronfleet.ports.gates import GuardWrite, PutGate
 
 KEPT: Final = 30 * DAY
 """How long the gate of a key is kept after its latest write: its runs are long over."""
@@ -52,15 +55,19 @@ class DynamoGates:
         return True
 
 
-def parts_of_gates(write: GateWrite, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
+def parts_of_gates(write: GuardWrite, now: Instant) -> tuple[schema.Table, Item, Expression, Item | None]:
     """The table, item and condition of a write."""
+    if isinstance(write, PutBreaker):
+        return parts_of_breaker(write)
     if isinstance(write, PutGate):
         return _place(write.gate.name)[0], _gate_item(write.gate, now), *_same(write.before)
     return schema.SCHEDULES, run_timer_item(write.timer), _STILL_WAITS, {":due_at": number(write.before.due_at)}
 
 
-def read_of_gates(write: GateWrite, item: Item) -> Gate | RunTimer:
+def read_of_gates(write: GuardWrite, item: Item) -> Gate | RunTimer | Breaker:
     """What stands where `write` is to write."""
+    if isinstance(write, PutBreaker):
+        return breaker_of(item)
     return _gate_of(write.gate.name, item) if isinstance(write, PutGate) else run_timer_of(item)
 
 

@@ -8,6 +8,7 @@ from botocore.config import Config
 from cronfleet.adapters.dynamodb.alerts import DynamoAlerts
 from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
 from cronfleet.adapters.dynamodb.audit import DynamoAudit
+from cronfleet.adapters.dynamodb.breakers import DynamoBreakers
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
 from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
@@ -57,6 +58,7 @@ class DynamoJobStore(
     DynamoPeeking,
     DynamoFreezes,
     DynamoGates,
+    DynamoBreakers,
     DynamoNoticeboard,
     DynamoSlots,
     DynamoApiKeys,

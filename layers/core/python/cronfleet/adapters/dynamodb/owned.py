@@ -133,9 +133,10 @@ class Look:
         """Slots by their partition; then whatever is the tenant's in the table of tenants, which is walked whole: keys
         of the first release are in no list, and lines only have names.
         """
-        slots = self._items(schema.SLOTS, tenant, limit) if cursor is None else []
-        if slots:
-            return Found([_owned(Kind.SLOTS, schema.SLOTS, tenant, one["sk"]["S"]) for one in slots], None)
+        for table, kind in ((schema.SLOTS, Kind.SLOTS), (schema.BREAKERS, Kind.BREAKERS)) if cursor is None else ():
+            items = self._items(table, tenant, limit)
+            if items:
+                return Found([_owned(kind, table, tenant, one["sk"]["S"]) for one in items], None)
         start = None if cursor is None else _place(*cursors.decode(cursor, 2))
         for _ in range(MAX_PAGES):
             items, last = self._database.walk(schema.TENANTS, limit=_WALKED, start=start)

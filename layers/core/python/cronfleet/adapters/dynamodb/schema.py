@@ -197,6 +197,14 @@ ALERTS: Final = Table(
 )
 """Of each tenant, and of the installation: incidents, channels, notices, and how far schedules are watched."""
 
+BREAKERS: Final = Table(
+    name="breakers",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""Breakers of targets by tenant and id; those that nobody has tried for long expire."""
+
 TABLES: Final = (
     SCHEDULES,
     RUNS,
@@ -211,4 +219,5 @@ TABLES: Final = (
     SLOTS,
     OPERATIONS,
     ALERTS,
+    BREAKERS,
 )

@@ -135,3 +135,28 @@ class SheetRecord(Model):
     rev = WholeAttribute()
     change_id = UnicodeAttribute()
     notices = JsonAttribute()
+
+
+class BreakerRecord(Model):
+    """A breaker, by its tenant and id."""
+
+    class Meta:
+        table_name = schema.BREAKERS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    kind = UnicodeAttribute()
+    name = UnicodeAttribute()
+    state = UnicodeAttribute()
+    failures = WholeAttribute()
+    failed_at = WholeAttribute()
+    error = UnicodeAttribute(null=True)
+    opened_at = WholeAttribute(null=True)
+    try_at = WholeAttribute(null=True)
+    cooldown = WholeAttribute(null=True)
+    probe = UnicodeAttribute(null=True)
+    step = WholeAttribute(null=True)
+    permits = WholeAttribute(null=True)
+    rev = WholeAttribute()
+    change_id = UnicodeAttribute(null=True)
+    expires_at = WholeAttribute(null=True)

@@ -38,7 +38,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.zone_release import ZoneRelease
-from cronfleet.ports.gates import GateWrite
+from cronfleet.ports.gates import GuardWrite
 from cronfleet.ports.job_store import (
     CheckCalendar,
     CountSchedules,
@@ -197,8 +197,8 @@ def _action(database: Database, write: Fixed, now: Instant) -> dict[str, Any]:
     return {"Put": _put(database, write, now)}
 
 
-def _put(database: Database, write: Put | GateWrite, now: Instant) -> dict[str, Any]:
-    parts = parts_of_gates(write, now) if isinstance(write, GateWrite) else _parts(write, now)
+def _put(database: Database, write: Put | GuardWrite, now: Instant) -> dict[str, Any]:
+    parts = parts_of_gates(write, now) if isinstance(write, GuardWrite) else _parts(write, now)
     table, item, expression, values = parts
     return {"TableName": database.name(table), "Item": item, **expression.request(values)}
 
@@ -292,7 +292,7 @@ def _same_tenant(before: Tenant | None) -> tuple[Expression, Item | None]:
 def _stored(write: Write, item: Item | None) -> Any:
     if item is None or isinstance(write, CountSchedules):
         return None
-    return read_of_gates(write, item) if isinstance(write, GateWrite) else _read(write, item)
+    return read_of_gates(write, item) if isinstance(write, GuardWrite) else _read(write, item)
 
 
 def _read(write: Put | CheckCalendar, item: Item) -> Any:

@@ -32,6 +32,7 @@ _OF_STAGE: Final[Mapping[Stage, Sequence[Kind]]] = {
     # Keys once more: a request that was under way may have made one.
     Stage.COUNTS: (
         Kind.SLOTS,
+        Kind.BREAKERS,
         Kind.COUNTERS,
         Kind.LINES,
         Kind.ANSWERS,
@@ -151,6 +152,7 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
     Kind.OPERATIONS: _by_first("operations"),
     Kind.DEPENDANTS: _by_first("dependants"),
     Kind.ALERTS: _by_first("alerts"),
+    Kind.BREAKERS: _by_first("breakers"),
     Kind.SLOTS: _by_first("slots"),
     Kind.COUNTERS: lambda state, tenant: [
         one
@@ -250,6 +252,7 @@ _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any,
     Kind.DEPENDANTS: lambda state, place: (state.dependants, (place[0], place[1])),
     Kind.OPERATIONS: lambda state, place: (state.operations, (place[0], place[1])),
     Kind.ALERTS: lambda state, place: (state.alerts, (place[0], place[1], place[2])),
+    Kind.BREAKERS: lambda state, place: (state.breakers, (place[0], place[1])),
     Kind.SLOTS: lambda state, place: (state.slots, (place[0], int(place[1]))),
     Kind.LINES: lambda state, place: (state.lines, place[0]),
     Kind.ANSWERS: lambda state, place: (state.idempotency, (place[0], place[1])),

@@ -1,14 +1,18 @@
 """`GateStore` in memory."""
 
 from dataclasses import replace
+from typing import Any
 
+from cronfleet.adapters.memory.breakers import may_put_breaker, put_breaker, stored_breaker
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import put_run_timer, run_timer_key
+from cronfleet.domain.breaker import Breaker
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.gate import Gate, GateName
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunKey
-from cronfleet.ports.gates import GateWrite, PutGate
+from cronfleet.ports.breakers import PutBreaker
+from cronfleet.ports.gates import GuardWrite, PutGate
 
 
 class MemoryGates:
@@ -38,24 +42,30 @@ class MemoryGates:
         return True
 
 
-def stored_of_gates(state: State, write: GateWrite) -> Gate | RunTimer | None:
+def stored_of_gates(state: State, write: GuardWrite) -> Gate | RunTimer | Breaker | None:
     """What stands where `write` is to write."""
+    if isinstance(write, PutBreaker):
+        return stored_breaker(state, write)
     if isinstance(write, PutGate):
         return _stored_gate(state, write.gate.name)
     return state.run_timers.get(run_timer_key(write.timer.key, write.timer.attempt))
 
 
-def may_write_of_gates(write: GateWrite, stored: Gate | RunTimer | None) -> bool:
+def may_write_of_gates(write: GuardWrite, stored: Any) -> bool:
     """Whether the condition of `write` holds."""
+    if isinstance(write, PutBreaker):
+        return may_put_breaker(write.breaker, stored)
     if isinstance(write, PutGate):
         return isinstance(stored, Gate) and _is_same(stored, write.before)
     waits = isinstance(stored, RunTimer) and stored.claim_batch is None
     return waits and isinstance(stored, RunTimer) and stored.due_at == write.before.due_at
 
 
-def put_of_gates(state: State, write: GateWrite) -> None:
+def put_of_gates(state: State, write: GuardWrite) -> None:
     """Carry `write` out."""
-    if isinstance(write, PutGate):
+    if isinstance(write, PutBreaker):
+        put_breaker(state, write.breaker)
+    elif isinstance(write, PutGate):
         _put_gate(state, write.gate)
     else:
         put_run_timer(state, write.timer)

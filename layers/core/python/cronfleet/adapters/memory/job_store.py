@@ -3,6 +3,7 @@
 from cronfleet.adapters.memory.alerts import MemoryAlerts
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
 from cronfleet.adapters.memory.audit import MemoryAudit
+from cronfleet.adapters.memory.breakers import MemoryBreakers
 from cronfleet.adapters.memory.calendars import MemoryCalendars
 from cronfleet.adapters.memory.dead_letters import MemoryDeadLetters
 from cronfleet.adapters.memory.deletions import MemoryDeletions
@@ -45,6 +46,7 @@ class MemoryJobStore(
     MemoryPeeking,
     MemoryFreezes,
     MemoryGates,
+    MemoryBreakers,
     MemoryNoticeboard,
     MemorySlots,
     MemoryApiKeys,

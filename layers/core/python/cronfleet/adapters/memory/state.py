@@ -8,6 +8,7 @@ from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.audit_chain import Chain, Head, Seal
 from cronfleet.domain.books import Books
+from cronfleet.domain.breaker import Breaker
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.deletion import Deletion
@@ -88,6 +89,8 @@ class State:
     lines: dict[str, int] = field(default_factory=dict)
     """Where the lines stand that keep rates, in µs."""
     freeze_directory: FreezeDirectory | None = None
+    breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
+    """By tenant and id."""
     sheets: dict[tuple[Topic, int], Sheet] = field(default_factory=dict)
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
     alerts: dict[tuple[str, str, str], Alert] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports.breakers import PutBreaker
 from cronfleet.ports.dead_letters import owner_of
 from cronfleet.ports.gates import MoveRunTimer, PutGate
 from cronfleet.ports.job_store import (
@@ -97,7 +98,7 @@ def _stored(state: State, write: Write) -> Any:
             return state.idempotency.get((record.tenant, record.key))
         case InsertRetiming() | PutZoneRelease():
             return _stored_retiming(state, write)
-        case PutGate() | MoveRunTimer():
+        case PutGate() | MoveRunTimer() | PutBreaker():
             return stored_of_gates(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return _stored_calendar(state, write)
@@ -164,7 +165,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             return not isinstance(stored, IdempotencyRecord) or stored.expires_at <= now
         case PutCalendarHead(before=before) | PutHeartbeat(before=before):
             return bool(stored == before)
-        case PutGate() | MoveRunTimer():
+        case PutGate() | MoveRunTimer() | PutBreaker():
             return may_write_of_gates(write, stored)
         case PutZoneRelease(after):
             return (0 if stored is None else int(stored.rev)) == after.rev - 1
@@ -198,7 +199,7 @@ def _apply(state: State, write: Write) -> None:
             state.idempotency[record.tenant, record.key] = record
         case InsertRetiming() | PutZoneRelease():
             _apply_retiming(state, write)
-        case PutGate() | MoveRunTimer():
+        case PutGate() | MoveRunTimer() | PutBreaker():
             put_of_gates(state, write)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             _apply_calendar(state, write)

@@ -10,7 +10,7 @@ from cronfleet.adapters.dynamodb.items.timers import trigger_of
 from cronfleet.adapters.dynamodb.records import DefinitionRecord, damaged, read
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
-from cronfleet.domain.schedule import Definition, Policies, Spec
+from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
 
 
@@ -55,11 +55,19 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
             policies.concurrency_key,
         ),
         "retry": retry_json(policies.retry),
+        **_breaker_json(policies),
         "timeout_seconds": policies.timeout_seconds,
         "labels": dict(spec.labels),
         "start_at": spec.start_at,
         "end_at": spec.end_at,
     }
+
+
+def _breaker_json(policies: Policies) -> dict[str, Any]:
+    """Both kinds of breakers, where they are not as they are by default."""
+    stored: dict[str, Any] = {} if policies.target_breaker else {"target_breaker": False}
+    own = policies.breaker
+    return stored if own is None else {**stored, "breaker": [own.failures, own.cooldown_seconds]}
 
 
 def _spec_of(stored: Mapping[str, Any]) -> Spec:
@@ -78,6 +86,8 @@ def _spec_of(stored: Mapping[str, Any]) -> Spec:
             stored["timeout_seconds"],
             after_pause,
             concurrency_key,
+            breaker=BreakerPolicy(*stored["breaker"]) if "breaker" in stored else None,
+            target_breaker=stored.get("target_breaker", True),
         ),
         stored["labels"],
         stored["start_at"],
