@@ -14,7 +14,14 @@ from simulator.wire import Weather
 
 Body = TypeVar("Body")
 
-LIMITS: Final = {"ticker": 30_000, "dispatcher": 60_000, "sweeper": 120_000, "worker": 900_000, "api": 29_000}
+LIMITS: Final = {
+    "ticker": 30_000,
+    "dispatcher": 60_000,
+    "sweeper": 120_000,
+    "worker": 900_000,
+    "api": 29_000,
+    "dead_letters": 60_000,
+}
 """Milliseconds that an invocation of each function may last before it is stopped."""
 
 SCHEDULER: Final = frozenset({"ticker", "dispatcher", "sweeper"})
@@ -103,6 +110,10 @@ class Queue(Generic[Body]):
         self._visibility = visibility_seconds * SECOND
         self._free = concurrency
         self._group = group
+        self.is_worn_out: Callable[[], bool] = lambda: False
+        """Whether a message that comes back goes to the dead-letter queue before it has been received too often."""
+        self.bury: Callable[[Body, int], None] = lambda _body, _receives: None
+        """Told of a dead message and how often it was received: the consumer of the dead-letter queue."""
         self._in_flight: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Message[Body]]] = {}
         self.dead: list[tuple[int, Body]] = []
@@ -165,9 +176,10 @@ class Queue(Generic[Body]):
         return message
 
     def _give_back(self, message: _Message[Body]) -> None:
-        if message.receives >= MAX_RECEIVES:
+        if message.receives >= MAX_RECEIVES or self.is_worn_out():
             self.dead.append((self._loop.now, message.body))
             self._weather.history.dead_letters[self._kind] += 1
+            self.bury(message.body, MAX_RECEIVES)
         else:
             self._loop.after(self._visibility, lambda: self._arrive(message))
 

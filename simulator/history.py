@@ -83,6 +83,10 @@ class History:
     """By the fire and until when: one that was asked for again, its reply having been lost, is the same."""
     of_the_future: list[tuple[int, str]] = field(default_factory=list)
     """True time, and what was written then that only a wrong clock can have said."""
+    buried: list[tuple[int, str]] = field(default_factory=list)
+    """True time and run id of every dead message that its consumer has finished with."""
+    given_up: list[tuple[int, str]] = field(default_factory=list)
+    """True time, and which run was given up as undelivered while a worker had it under a live lease."""
     sent_again: dict[str, int] = field(default_factory=dict)
     """By run id: when the sweeper last sent it."""
     _hash: Any = field(default_factory=hashlib.sha256)

@@ -9,6 +9,7 @@ from typing import Final
 from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
+from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
@@ -40,6 +41,7 @@ FAULTS: Final = (
     *SLOT_FAULTS,
     *FREEZE_FAULTS,
     *RATE_FAULTS,
+    *LETTER_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

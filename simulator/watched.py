@@ -3,7 +3,8 @@
 from typing import Final
 
 from cronfleet.domain.lease import ShardLease
-from cronfleet.domain.run import Run, RunKey
+from cronfleet.domain.reason import Code
+from cronfleet.domain.run import Run, RunKey, RunStatus
 from simulator.history import History
 from simulator.loop import Loop
 
@@ -32,9 +33,17 @@ class WatchedRuns(dict[RunKey, Run]):
         self._history.row_writes.append((self._loop.now, run_id, run.status.value, run.fence))
         self._started.setdefault((run_id, run.fence), self._loop.now)
         self._look_ahead(run)
+        self._look_back(self.get(key), run)
         if run.lease_until is not None:
             self._leases[run_id, run.fence] = run.lease_until
         super().__setitem__(key, run)
+
+    def _look_back(self, before: Run | None, run: Run) -> None:
+        """Note a run that was given up as undelivered while a worker had it."""
+        is_given_up = run.status is RunStatus.DEAD and run.reason is not None and run.reason.code is Code.UNDELIVERED
+        lease_until = None if before is None else before.lease_until
+        if is_given_up and lease_until is not None and lease_until > self._loop.now + CLOCKS_MAY_DIFFER:
+            self._history.given_up.append((self._loop.now, f"{run.key.run_id} was leased until {lease_until}"))
 
     def _look_ahead(self, run: Run) -> None:
         """Note what could only be written by a wrong clock."""

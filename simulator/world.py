@@ -22,6 +22,7 @@ from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
 from cronfleet.services.calendar_step import CalendarStep
@@ -34,6 +35,7 @@ from cronfleet.services.schedules import Schedules
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.sweeper import Sweeper
 from cronfleet.services.ticker import Ticker
+from cronfleet.services.undelivered import Undelivered
 from cronfleet.services.worker import Worker
 from cronfleet.services.zone_step import ZoneStep
 from simulator import population
@@ -49,6 +51,10 @@ START: Final = 1_796_040_000_000
 """2026-11-30T12:00:00Z: when every world begins."""
 
 SHARDS: Final = 2
+DEAD_VISIBILITY: Final = 6 * MINUTE
+WORN_OUT: Final = (0.0, 0.2, 0.6)
+"""How often a message that comes back goes to the dead-letter queue, where workers die or the store is silent."""
+
 REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed, QuotaExceeded)
 
 
@@ -100,6 +106,8 @@ class World:
         self._notes = Notes(self.history)
         self._requests = count(1)
         self._jobs: type[Jobs] = Jobs
+        self._wear = random.Random(f"{seed}/wear")
+        self.worn_out = self._wear.choice(WORN_OUT) if faults.crash or faults.store_outage != (0, 0) else 0.0
         self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * self.shards)
         self.runs = self._queue(
             "worker",
@@ -108,6 +116,7 @@ class World:
             concurrency=self.rng.choice([20, 50, 200]),
             group=lambda message: message.key.tenant,
         )
+        self.runs.is_worn_out, self.runs.bury = self._is_worn_out, self._bury
         self._each_minute()
 
     def _allow(self, rate: Rate) -> None:
@@ -159,6 +168,33 @@ class World:
             ids=self.ids,
             telemetry=self._notes,
         ).handle(message)
+
+    # --- dead letters ----------------------------------------------------------------------------------------
+
+    def _is_worn_out(self) -> bool:
+        """Whether a message that came back has been received too often: five times take longer than a world lasts."""
+        if self._wear.random() >= self.worn_out:
+            return False
+        self.history.faults["worn_out"] += 1
+        return True
+
+    def _bury(self, message: RunMessage, receives: int) -> None:
+        """Hand a dead message to the consumer of its queue, again and again until it has finished with it."""
+        delivery = Delivery("runs-dead", f"dead-{message.key.run_id}", receives, self.loop.now)
+
+        def again(process: Process) -> None:
+            if process.error is not None:
+                self.loop.after(DEAD_VISIBILITY, lambda: self._bury(message, receives + 1))
+            else:
+                self.history.buried.append((self.loop.now, message.key.run_id))
+
+        self.functions.invoke(
+            "dead_letters",
+            lambda process: Undelivered(store=self.wired(process), clock=process, telemetry=self._notes).run(
+                message, delivery
+            ),
+            again,
+        )
 
     def _sweep(self, process: Process) -> None:
         Sweeper(

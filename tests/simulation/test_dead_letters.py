@@ -28,7 +28,9 @@ def world(status: RunStatus | None, sent_again_at: int = 0) -> SimpleNamespace:
         ticks=SimpleNamespace(dead=[]),
         rows={} if status is None else {key: replace(workshop.stored, status=status)},
         store=MemoryJobStore(SettableClock(END_AT)),
-        history=SimpleNamespace(sent_again={key.run_id: sent_again_at}),
+        history=SimpleNamespace(
+            sent_again={key.run_id: sent_again_at}, buried=[(DIED_AT + SECOND, key.run_id)], given_up=[]
+        ),
     )
 
 
@@ -58,3 +60,16 @@ def test_a_dead_tick_is_a_fault_until_its_shard_has_served_a_slot_as_late() -> N
     assert complaints(found) == ["a dead tick was not made up for"]
     found.store.take_lease(0, DIED_AT, "in time", DIED_AT + SLOT, DIED_AT)
     assert complaints(found) == []
+
+
+def test_a_dead_message_that_stays_in_its_queue_is_a_fault() -> None:
+    about = world(RunStatus.SUCCEEDED)
+    about.history.buried = [(DIED_AT - SECOND, about.runs.dead[0][1].key.run_id)]
+    assert complaints(about) == ["a dead letter stays in its queue"]
+    assert list(check_dead_letters(about, DIED_AT + SECOND)) == [], "it has only just come"
+
+
+def test_a_run_given_up_while_a_worker_had_it_is_a_fault() -> None:
+    about = world(RunStatus.DEAD)
+    about.history.given_up = [(DIED_AT, "its lease was live")]
+    assert complaints(about) == ["a run was given up as undelivered while a worker had it"]
