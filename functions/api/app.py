@@ -16,6 +16,7 @@ from . import permissions, problems
 from .reading import check_unread
 from .routes import (
     audit,
+    breakers,
     bulk,
     calendars,
     dead_letters,
@@ -63,6 +64,7 @@ for module in (
     runs,
     ledger,
     freezes,
+    breakers,
     lint,
     preview,
     zone_data,

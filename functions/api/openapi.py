@@ -56,6 +56,7 @@ TAGS: Final = {
     "ledger": "Why a schedule ran at a time, or did not.",
     "dependencies": "What a schedule runs after, and what runs after it.",
     "freezes": "A label, a tenant or a tier in which nothing starts, in one write.",
+    "breakers": "Targets that fail again and again, and are left alone for a while.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",
     "tenants": "Who the installation serves, what each may use, and what it does.",

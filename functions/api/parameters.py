@@ -37,6 +37,7 @@ def _whole_number(value: Any) -> Any:
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
 KeyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="The id of an API key.")]
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
+BreakerId = Annotated[str, Path(pattern=r"^[a-z]{1,16}-[0-9a-f]{16}$", description="A breaker's id.")]
 FreezeId = Annotated[str, Path(pattern=ID, description="A freeze's id.")]
 CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calendar's name.")]
 VersionQuery = Annotated[

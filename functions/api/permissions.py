@@ -48,6 +48,8 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/calendars/{name}/versions"): Role.VIEWER,
     ("GET", "/v1/freezes"): Role.VIEWER,
     ("GET", "/v1/freezes/{freeze_id}"): Role.VIEWER,
+    ("GET", "/v1/breakers"): Role.VIEWER,
+    ("GET", "/v1/breakers/{breaker_id}"): Role.VIEWER,
     ("GET", "/v1/tenants/{tenant_id}"): Role.VIEWER,
     ("GET", "/v1/tenants/{tenant_id}/usage"): Role.VIEWER,
     # What is there is stopped, started, and looked into.
@@ -56,6 +58,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/schedules/{schedule_id}/shadow"): Role.OPERATOR,
     ("POST", "/v1/schedules/{schedule_id}/run"): Role.OPERATOR,
     ("POST", "/v1/runs/{run_id}/cancel"): Role.OPERATOR,
+    ("POST", "/v1/breakers/{breaker_id}/close"): Role.OPERATOR,
     ("POST", "/v1/dead-letters/discard"): Role.OPERATOR,
     ("POST", "/v1/bulk/pause"): Role.OPERATOR,
     ("POST", "/v1/bulk/resume"): Role.OPERATOR,

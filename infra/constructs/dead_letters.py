@@ -43,6 +43,8 @@ class DeadLetters(Function):
         # What follows from a run's end, and the gate that it held.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, LOOK_UP + CHANGE)
+        job_store.grant(self.role, schema.AUDIT, APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         # Messages that nobody can read.

@@ -49,6 +49,9 @@ class Worker(Function):
         job_store.grant(self.role, schema.RUNS, DELETE)
         # Tenants' records and freezes, and the noticeboard, on which it says of targets what it has found.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY + APPEND)
+        # Schedules whose runs die one after the other are paused, with an entry of that.
+        job_store.grant(self.role, schema.AUDIT, APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)

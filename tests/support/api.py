@@ -17,6 +17,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler, permissions
 from functions.api.routes import (
     audit,
+    breakers,
     bulk,
     calendars,
     dead_letters,
@@ -162,6 +163,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         runs._service,
         ledger._service,
         freezes._service,
+        breakers._service,
         calendars._service,
         dead_letters._service,
         dependencies._service,

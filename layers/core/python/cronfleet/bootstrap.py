@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cronfleet.services.admission import Admission
     from cronfleet.services.api_keys import ApiKeys
     from cronfleet.services.audit_log import AuditLog
+    from cronfleet.services.breakers import Breakers
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
     from cronfleet.services.dead_letters import DeadLetters
@@ -311,6 +312,13 @@ def freezing(settings: Settings) -> "Freezing":
     from cronfleet.services.freezing import Freezing
 
     return Freezing(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def breakers(settings: Settings) -> "Breakers":
+    """What callers do with breakers."""
+    from cronfleet.services.breakers import Breakers
+
+    return Breakers(store=_store(settings), clock=SystemClock(), ids=SystemIds())
 
 
 def ledger(settings: Settings) -> "Ledger":

@@ -106,6 +106,7 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
         "after_pause": spec.policies.after_pause,
         "overlap": spec.policies.overlap,
         "concurrency_key": spec.policies.concurrency_key,
+        "breaker": spec.policies.breaker,
         "jitter_seconds": spec.policies.jitter_seconds,
         "timeout_seconds": spec.policies.timeout_seconds,
         "start_at": spec.start_at,

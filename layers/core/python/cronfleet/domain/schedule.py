@@ -250,6 +250,7 @@ class Timer:
     labels: tuple[str, ...] | None = None
     claim_batch: str | None = None
     concurrency_key: str = ""
+    breaker: BreakerPolicy | None = None
     is_counted: bool = False
     """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when
     they are found."""

@@ -17,6 +17,7 @@ from cronfleet.services.ancestry import SettlingAncestors
 from cronfleet.services.asking import ask
 from cronfleet.services.dependants import Dependants
 from cronfleet.services.gates import LettingGo
+from cronfleet.services.schedule_breakers import ScheduleBreakers
 
 MAX_ENDING_ROUNDS: Final = 20
 """How often an end is written anew because what follows from it changed meanwhile."""
@@ -38,7 +39,12 @@ class Endings:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
-        self._followers: Sequence[Follower] = (LettingGo(store), Dependants(store), SettlingAncestors(store))
+        self._followers: Sequence[Follower] = (
+            LettingGo(store),
+            Dependants(store),
+            SettlingAncestors(store),
+            ScheduleBreakers(store),
+        )
 
     def writes_for(self, before: Run | None, after: Run, timer: Timer | None) -> list[Write]:
         """The writes that belong into the transaction that makes `before` (`None`: no row) the terminal `after`.

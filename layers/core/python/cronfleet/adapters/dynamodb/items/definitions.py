@@ -5,12 +5,19 @@ from typing import Any, assert_never
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.items.policies import retry_json, retry_of, timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.policies import (
+    breaker_json,
+    breaker_of,
+    retry_json,
+    retry_of,
+    timing_json,
+    timing_of,
+)
 from cronfleet.adapters.dynamodb.items.timers import trigger_of
 from cronfleet.adapters.dynamodb.records import DefinitionRecord, damaged, read
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
-from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec
+from cronfleet.domain.schedule import Definition, Policies, Spec
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
 
 
@@ -53,9 +60,10 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
             policies.overlap,
             policies.jitter_seconds,
             policies.concurrency_key,
-        ),
+        )
+        | breaker_json(policies.breaker),
         "retry": retry_json(policies.retry),
-        **_breaker_json(policies),
+        **_target_breaker_json(policies),
         "timeout_seconds": policies.timeout_seconds,
         "labels": dict(spec.labels),
         "start_at": spec.start_at,
@@ -63,11 +71,9 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _breaker_json(policies: Policies) -> dict[str, Any]:
-    """Both kinds of breakers, where they are not as they are by default."""
-    stored: dict[str, Any] = {} if policies.target_breaker else {"target_breaker": False}
-    own = policies.breaker
-    return stored if own is None else {**stored, "breaker": [own.failures, own.cooldown_seconds]}
+def _target_breaker_json(policies: Policies) -> dict[str, Any]:
+    """Whether the target's breaker counts, where it does not."""
+    return {} if policies.target_breaker else {"target_breaker": False}
 
 
 def _spec_of(stored: Mapping[str, Any]) -> Spec:
@@ -86,7 +92,7 @@ def _spec_of(stored: Mapping[str, Any]) -> Spec:
             stored["timeout_seconds"],
             after_pause,
             concurrency_key,
-            breaker=BreakerPolicy(*stored["breaker"]) if "breaker" in stored else None,
+            breaker=breaker_of(stored["timing"]),
             target_breaker=stored.get("target_breaker", True),
         ),
         stored["labels"],

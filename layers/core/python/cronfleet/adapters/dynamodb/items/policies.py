@@ -6,6 +6,7 @@ from typing import Any, Final
 from cronfleet.domain.misfire import DEFAULT_PER_MINUTE, NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
+from cronfleet.domain.schedule import BreakerPolicy
 
 _LETTERS: Final = {MisfirePolicy.SKIP: "s", MisfirePolicy.FIRE_ONCE: "o", MisfirePolicy.CATCH_UP: "c"}
 _POLICIES: Final = {letter: policy for policy, letter in _LETTERS.items()}
@@ -45,6 +46,16 @@ def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int
     after_pause = _unpacked(stored["a"]) if "a" in stored else NONE_AFTER_PAUSE
     overlap = Overlap(stored.get("overlap", Overlap.ALLOW))
     return misfire, after_pause, overlap, _whole(stored.get("jitter", 0)), str(stored.get("key", ""))
+
+
+def breaker_json(breaker: BreakerPolicy | None) -> dict[str, Any]:
+    """A schedule's own breaker, by position, for those that have one."""
+    return {} if breaker is None else {"b": [breaker.failures, breaker.cooldown_seconds]}
+
+
+def breaker_of(stored: Mapping[str, Any]) -> BreakerPolicy | None:
+    """The reverse of `breaker_json`; raises `ValueError`, `TypeError`."""
+    return BreakerPolicy(*map(_whole, stored["b"])) if "b" in stored else None
 
 
 def _packed(misfire: Misfire) -> list[Any]:

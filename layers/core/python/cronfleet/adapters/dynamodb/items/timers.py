@@ -9,7 +9,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
 from cronfleet.adapters.dynamodb.items.packing import packed_hashes, packed_instants, unpacked_hashes, unpacked_instants
-from cronfleet.adapters.dynamodb.items.policies import timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.policies import breaker_json, breaker_of, timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
 from cronfleet.domain import trigger as triggers
@@ -47,7 +47,8 @@ def timer_item(timer: Timer) -> Item:
         calendar=calendar,
         policies=timing_json(
             timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds, timer.concurrency_key
-        ),
+        )
+        | breaker_json(timer.breaker),
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
         epoch=timer.epoch,
@@ -122,6 +123,7 @@ def _timer(record: TimerRecord) -> Timer:
         labels=unpacked_hashes(record.labels),
         claim_batch=record.claim_batch,
         concurrency_key=concurrency_key,
+        breaker=breaker_of(record.policies),
         is_counted=record.counted is not None,
         feeds=record.feeds is not None,
         change_id=record.change_id or "",
