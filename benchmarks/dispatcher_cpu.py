@@ -21,6 +21,7 @@ from botocore.config import Config
 from benchmarks.metering.chain import Silent
 from cronfleet.adapters.dynamodb.items.timers import timer_item
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.system.clock import SystemClock, SystemIds
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES
@@ -117,7 +118,14 @@ def dispatched() -> tuple[float, int]:
     clock = SettableClock(NOON)
     dynamodb = DynamoJobStore("canned", _client("dynamodb", store), SystemClock())
     run_queue = SqsRunQueue(_client("sqs", queue), {"standard": "http://127.0.0.1:9/000000000000/standard"})
-    dispatcher = Dispatcher(store=dynamodb, run_queue=run_queue, clock=clock, ids=SystemIds(), telemetry=Silent())
+    dispatcher = Dispatcher(
+        store=dynamodb,
+        run_queue=run_queue,
+        errand_queue=SqsErrandQueue(_client("sqs", queue), "http://127.0.0.1:9/000000000000/errands"),
+        clock=clock,
+        ids=SystemIds(),
+        telemetry=Silent(),
+    )
     dynamodb.skew_ms = lambda: 0  # type: ignore[method-assign]  # a warm process has heard the time
     begin = time.process_time()
     report = dispatcher.tick(Tick(0, slot_of(NOON)), NOON + DAY)

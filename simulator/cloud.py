@@ -21,6 +21,7 @@ LIMITS: Final = {
     "worker": 900_000,
     "api": 29_000,
     "dead_letters": 60_000,
+    "clerk": 60_000,
 }
 """Milliseconds that an invocation of each function may last before it is stopped."""
 

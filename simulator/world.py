@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.errors import (
     ClockSkewed,
     Conflict,
@@ -23,10 +24,12 @@ from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.undelivered import Delivery
+from cronfleet.ports.errands import Doer
 from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
 from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
+from cronfleet.services.clerk import Clerk
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
@@ -55,6 +58,8 @@ DEAD_VISIBILITY: Final = 6 * MINUTE
 WORN_OUT: Final = (0.0, 0.2, 0.6)
 """How often a message that comes back goes to the dead-letter queue, where workers die or the store is silent."""
 
+CLERKS: Final = 4
+"""Errands that are carried on at once."""
 REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed, QuotaExceeded)
 
 
@@ -117,6 +122,15 @@ class World:
             group=lambda message: message.key.tenant,
         )
         self.runs.is_worn_out, self.runs.bury = self._is_worn_out, self._bury
+        self.errands = self._queue(
+            "clerk",
+            self._carry_on,
+            visibility_seconds=360,
+            concurrency=CLERKS,
+            group=lambda message: message.tenant,
+        )
+        self.doers: dict[ErrandKind, Callable[[Process], Doer]] = {}
+        """The doer of each kind of errand, as one invocation of the clerk has it."""
         self._each_minute()
 
     def _allow(self, rate: Rate) -> None:
@@ -148,6 +162,9 @@ class World:
         return Dispatcher(
             store=self.wired(process),
             run_queue=self._run_queue(process),
+            errand_queue=WiredQueue(
+                partial(self.errands.put, delay_seconds=0), Wire(self.weather, process), self.weather
+            ),
             clock=process,
             ids=self.ids,
             telemetry=self._notes,
@@ -195,6 +212,11 @@ class World:
             ),
             again,
         )
+
+    def _carry_on(self, process: Process, message: ErrandMessage) -> None:
+        doers = {kind: doer(process) for kind, doer in self.doers.items()}
+        clerk = Clerk(store=self.wired(process), clock=process, telemetry=self._notes, errands=doers)
+        clerk.handle(message, process.now() + 45_000)
 
     def _sweep(self, process: Process) -> None:
         Sweeper(

@@ -10,6 +10,7 @@ from benchmarks.metering.dynamodb import Bill, MeteredDynamoDB
 from benchmarks.metering.sqs import MeteredSqs
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.messages import decode_run, decode_tick
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
@@ -113,6 +114,7 @@ class Chain:
         self.targets = Targets(succeeds)
         self.parts: dict[str, Part] = {}
         self.store.get_lease(SHARD)  # A warm process has heard the store's time.
+        self.errand_queue = SqsErrandQueue(self.sqs, "errands")  # type: ignore[arg-type]  # the part of it that is used
         self._common: dict[str, Any] = {
             "store": self.store,
             "run_queue": SqsRunQueue(self.sqs, {name: name for name in RUN_QUEUES}),  # type: ignore[arg-type]  # the part of it that is used
@@ -162,7 +164,7 @@ class Chain:
 
     def dispatcher(self, **options: Any) -> Dispatcher:
         """A dispatcher on this chain."""
-        return Dispatcher(ids=self.ids, **self._common, **options)
+        return Dispatcher(ids=self.ids, errand_queue=self.errand_queue, **self._common, **options)
 
     def tick(self, account: str = "dispatcher", **options: Any) -> None:
         """One tick of the slot that it is."""

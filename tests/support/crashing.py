@@ -168,8 +168,9 @@ class CrashingWorld(LivedWorld):
         """Attempts whose message is gone, and since when: lost by the queue, or with a worker that wrote nothing."""
         common: dict[str, Any] = {"clock": self.clock, "telemetry": self.notes}
         ids: dict[str, Any] = {"ids": self.ids}
-        self._dispatcher = Dispatcher(**self._ports(DISPATCHER), **common, **ids)
-        inner = Dispatcher(**self._ports(SWEEPER), **common, **ids)
+        errands: dict[str, Any] = {"errand_queue": self.errand_queue}
+        self._dispatcher = Dispatcher(**self._ports(DISPATCHER), **errands, **common, **ids)
+        inner = Dispatcher(**self._ports(SWEEPER), **errands, **common, **ids)
         self._sweeper = Sweeper(**self._ports(SWEEPER), dispatcher=inner, shards=1, **common)
         targets: Any = Faulty(self.targets, self._hook(WORKER))
         self.worker = Worker(**self._ports(WORKER), targets=targets, **common, **ids)

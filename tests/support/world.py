@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
-from cronfleet.adapters.memory.queues import MemoryRunQueue
+from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.run import RunKey, RunMessage
@@ -56,6 +56,7 @@ class World:
         self.notes = Notes()
         self.store = MemoryJobStore(self.clock)
         self.run_queue = MemoryRunQueue(self.clock)
+        self.errand_queue = MemoryErrandQueue(self.clock)
 
     def add(self, timer: Timer, described: Definition | None = None) -> Timer:
         """Store a schedule."""
@@ -72,6 +73,7 @@ class World:
         return Dispatcher(
             store=actor.port(self.store) if actor else self.store,
             run_queue=actor.port(self.run_queue) if actor else self.run_queue,
+            errand_queue=actor.port(self.errand_queue) if actor else self.errand_queue,
             clock=self.clock,
             ids=self.ids,
             telemetry=self.notes,

@@ -15,7 +15,7 @@ from cronfleet.services.dispatcher import Dispatcher
 from tests.support.api import Answer, Api, api_on, api_on_memory, event_of
 from tests.support.settable_clock import NOON, CountingIds, TravellingClock
 from tests.support.stores import moto_engine
-from tests.support.world import MemoryRunQueue, Notes
+from tests.support.world import MemoryErrandQueue, MemoryRunQueue, Notes
 
 HOURLY = {"trigger": {"cron": "0 * * * *", "timezone": "UTC"}, "held": True, "shadow": True}
 
@@ -56,6 +56,7 @@ def tick(api: Api) -> None:
     dispatcher = Dispatcher(
         store=api.store,
         run_queue=MemoryRunQueue(api.clock),
+        errand_queue=MemoryErrandQueue(api.clock),
         clock=api.clock,
         ids=CountingIds(10**9),
         telemetry=Notes(),

@@ -5,7 +5,7 @@ import time_machine
 
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 from cronfleet.adapters.dynamodb.skew import judged
-from cronfleet.adapters.memory.queues import MemoryRunQueue
+from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
 from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
@@ -120,7 +120,14 @@ def test_a_warm_dispatcher_whose_clock_was_set_claims_nothing_of_what_is_still_t
         waiting = timer(every(1, NOON + 20 * SECOND), NOON + 20 * SECOND)
         store.commit([CreateTimer(waiting), InsertDefinition(definition(waiting.trigger, waiting.schedule_id))])
         queue = MemoryRunQueue(clock)
-        dispatcher = Dispatcher(store=store, run_queue=queue, clock=clock, ids=CountingIds(), telemetry=notes)
+        dispatcher = Dispatcher(
+            store=store,
+            run_queue=queue,
+            errand_queue=MemoryErrandQueue(clock),
+            clock=clock,
+            ids=CountingIds(),
+            telemetry=notes,
+        )
         assert dispatcher.tick(Tick(waiting.shard, NOON), NOON + MINUTE).claims_won == 0
         before = store.get_lease(waiting.shard)
         clock.be_set(30 * SECOND)

@@ -14,7 +14,7 @@ from cronfleet.domain.schedule import Pause, Status
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
-from cronfleet.services.dispatcher import Served
+from cronfleet.services.tick_report import Served
 from tests.support.builders import at, cron, every, timer
 from tests.support.world import World
 

@@ -6,6 +6,7 @@ Adapters are imported inside the functions, so that each Lambda loads only what 
 from typing import TYPE_CHECKING
 
 from cronfleet.adapters.system.clock import SystemClock, SystemIds, SystemSecrets
+from cronfleet.domain.errand import ErrandMessage
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.queues import Tick
@@ -14,6 +15,7 @@ from cronfleet.settings import Oidc, Settings
 if TYPE_CHECKING:
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+    from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from cronfleet.services.breakers import Breakers
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
+    from cronfleet.services.clerk import Clerk
     from cronfleet.services.dead_letters import DeadLetters
     from cronfleet.services.deletions import Deletions
     from cronfleet.services.dispatcher import Dispatcher
@@ -80,6 +83,13 @@ def is_run_queue(name: str) -> bool:
     return holds_runs(name)
 
 
+def errand_message_of(body: str) -> ErrandMessage:
+    """The errand in an errand queue's message; raises `Invalid`."""
+    from cronfleet.adapters.sqs.messages import decode_errand
+
+    return decode_errand(body)
+
+
 def _store(settings: Settings) -> "DynamoJobStore":
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 
@@ -90,6 +100,13 @@ def _run_queue(settings: Settings) -> "SqsRunQueue":
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue, sqs_client
 
     return SqsRunQueue(sqs_client(), settings.run_queue_urls or {})
+
+
+def _errand_queue(settings: Settings) -> "SqsErrandQueue":
+    from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
+    from cronfleet.adapters.sqs.run_queue import sqs_client
+
+    return SqsErrandQueue(sqs_client(), settings.errand_queue_url)
 
 
 def telemetry(part: str) -> "CloudWatchTelemetry":
@@ -121,11 +138,20 @@ def dispatcher(settings: Settings) -> "Dispatcher":
     return Dispatcher(
         store=_store(settings),
         run_queue=_run_queue(settings),
+        errand_queue=_errand_queue(settings),
         clock=SystemClock(),
         ids=SystemIds(),
         telemetry=telemetry("dispatcher"),
         shards=settings.shards,
     )
+
+
+def clerk(settings: Settings) -> "Clerk":
+    """Carries errands on."""
+    from cronfleet.services.clerk import Clerk
+
+    store, watch = _store(settings), telemetry("clerk")
+    return Clerk(store=store, clock=SystemClock(), telemetry=watch, errands={})
 
 
 def sweeper(settings: Settings) -> "Sweeper":
@@ -141,6 +167,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         dispatcher=Dispatcher(
             store=store,
             run_queue=run_queue,
+            errand_queue=_errand_queue(settings),
             clock=SystemClock(),
             ids=SystemIds(),
             telemetry=watch,

@@ -17,6 +17,7 @@ from cronfleet.domain.tenant import TIERS
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
 SHARDS: Final = "CRONFLEET_SHARDS"
 TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
+ERRAND_QUEUE_URL: Final = "CRONFLEET_ERRAND_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
 WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
 
@@ -69,6 +70,7 @@ class Settings:
     shards: int = DEFAULT_SHARDS
     tick_queue_url: str = ""
     run_queue_urls: Mapping[str, str] | None = None
+    errand_queue_url: str = ""
     webhook_allowed_networks: tuple[str, ...] = ()
     oidc: Oidc | None = None
 
@@ -123,6 +125,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         shards=int(shards),
         tick_queue_url=env.get(TICK_QUEUE_URL, ""),
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
+        errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
         oidc=_oidc(env),
     )

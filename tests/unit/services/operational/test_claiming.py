@@ -40,6 +40,7 @@ def faulty_dispatcher(world: World, hook: Hook) -> Dispatcher:
     return Dispatcher(
         store=FaultyStore(world.store, hook),  # type: ignore[arg-type]  # every call of the port goes through it
         run_queue=FaultyQueue(world.run_queue, hook),  # type: ignore[arg-type]  # as above
+        errand_queue=world.errand_queue,
         clock=world.clock,
         ids=world.ids,
         telemetry=world.notes,

@@ -55,7 +55,12 @@ class Fleet:
         clock = OffsetClock(self.world, offset)
         world = self.world
         made = Dispatcher(
-            store=world.store, run_queue=world.run_queue, clock=clock, ids=world.ids, telemetry=world.notes
+            store=world.store,
+            run_queue=world.run_queue,
+            errand_queue=world.errand_queue,
+            clock=clock,
+            ids=world.ids,
+            telemetry=world.notes,
         )
         return made, clock
 
@@ -117,7 +122,12 @@ def test_a_clock_that_steps_between_every_two_readings_loses_no_slot() -> None:
     world.add(timer(trigger, TWO))
     clock = SteppingClock(world)
     dispatcher = Dispatcher(
-        store=world.store, run_queue=world.run_queue, clock=clock, ids=world.ids, telemetry=world.notes
+        store=world.store,
+        run_queue=world.run_queue,
+        errand_queue=world.errand_queue,
+        clock=clock,
+        ids=world.ids,
+        telemetry=world.notes,
     )
     for _ in range(60):
         dispatcher.tick(Tick(SHARD, slot_of(world.clock.now())), world.clock.now() + HOUR)

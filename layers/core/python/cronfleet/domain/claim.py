@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Final, TypeAlias
 
 from cronfleet.domain.backlog import Backlog, first_of
+from cronfleet.domain.errand import Errand
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.late import Late
 from cronfleet.domain.reason import Code, Reason
@@ -75,7 +76,10 @@ class Unreadable:
     why: str
 
 
-DueItem: TypeAlias = Timer | RunTimer | Unreadable
+Claimable: TypeAlias = Timer | RunTimer | Unreadable
+"""What a tick makes fires of, or parks."""
+
+DueItem: TypeAlias = Claimable | Errand
 
 
 def tenant_of(item: DueItem) -> str:

@@ -15,7 +15,7 @@ from cronfleet.domain.catch_up import MAX_CAUGHT_UP_PER_CLAIM, before, extended,
 from cronfleet.domain.claim import (
     MAX_FIRES_PER_CLAIM,
     Claim,
-    DueItem,
+    Claimable,
     Fire,
     RunClaim,
     RunTimer,
@@ -124,7 +124,7 @@ class Plan:
     """What waits for a time that newer zone data has elsewhere: to be looked at again before it is claimed."""
 
 
-def drafted(items: Sequence[DueItem], now: Instant, tally: Tally) -> Plan:
+def drafted(items: Sequence[Claimable], now: Instant, tally: Tally) -> Plan:
     """What `items` ask for at `now`. `tally` holds what this tick has caught up already, and is added to."""
     made = Plan()
     ready: defaultdict[str, list[Timer | RunTimer]] = defaultdict(list)

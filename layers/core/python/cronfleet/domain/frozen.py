@@ -13,7 +13,7 @@ from typing import Final
 
 from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.catch_up import extended, wanted
-from cronfleet.domain.claim import Claim, DueItem, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable, claim_of
+from cronfleet.domain.claim import Claim, Claimable, Fire, RunTimer, ScheduleClaim, SkippedRange, Unreadable, claim_of
 from cronfleet.domain.dispatch_plan import Park, first_fire, uncomputable
 from cronfleet.domain.freeze import Freeze, Freezes, LabelScope, TenantScope, TierScope, lasting
 from cronfleet.domain.holding import skipped_row
@@ -82,7 +82,7 @@ def frozen_reason(freeze: Freeze, said: str = "") -> Reason:
 class Apart:
     """Due items, those that freezes have to do with apart: `rest` is planned as ever."""
 
-    rest: list[DueItem] = field(default_factory=list)
+    rest: list[Claimable] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     parks: list[Park] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ def looks_back(ends: Iterable[Instant], now: Instant) -> bool:
     return any(end <= now < end + FROZEN_STRETCH for end in ends)
 
 
-def apart(items: Sequence[DueItem], freezes: Freezes, now: Instant, until: Instant) -> Apart:
+def apart(items: Sequence[Claimable], freezes: Freezes, now: Instant, until: Instant) -> Apart:
     """What freezes make of `items` at `now`; of what is due after `until` only what they have put off."""
     made = Apart()
     if not freezes.tiers and not freezes.by_tenant:
@@ -106,7 +106,7 @@ def apart(items: Sequence[DueItem], freezes: Freezes, now: Instant, until: Insta
     return made
 
 
-def _due_at(item: DueItem) -> Instant:
+def _due_at(item: Claimable) -> Instant:
     if isinstance(item, RunTimer | Unreadable):
         return item.due_at
     return item.due_at or 0

@@ -29,6 +29,7 @@ from cronfleet.ports.breakers import BreakerStore
 from cronfleet.ports.dead_letters import DeadLetterStore
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDependencyMark
+from cronfleet.ports.errands import ErrandStore, PutErrand
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.gates import GateStore, GuardWrite
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet
@@ -235,6 +236,7 @@ Put: TypeAlias = (
     | PutDependencyMark
     | PutOperation
     | PutAlert
+    | PutErrand
 )
 """The writes that leave an item."""
 
@@ -497,6 +499,7 @@ class JobStore(
     DependencyStore,
     OperationStore,
     AlertStore,
+    ErrandStore,
     Protocol,
 ):
     """All of it."""

@@ -8,7 +8,6 @@ the same batch id, and knows for each whether it was won.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import Final
 
@@ -18,6 +17,7 @@ from cronfleet.domain.claim import (
     Batch,
     BatchId,
     Claim,
+    Claimable,
     ClaimOutcome,
     DueItem,
     ScheduleClaim,
@@ -34,6 +34,7 @@ from cronfleet.domain.dispatch_plan import (
     placed,
     settle,
 )
+from cronfleet.domain.errand import Errand
 from cronfleet.domain.fairness import rounds
 from cronfleet.domain.frozen import FROZEN_STRETCH, apart, looks_back
 from cronfleet.domain.holding import skipped_row
@@ -46,19 +47,19 @@ from cronfleet.domain.schedule import Timer
 from cronfleet.domain.shard import DEFAULT_SHARDS
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import (
-    JobStore,
-    NoAnswer,
-)
+from cronfleet.ports.errands import ErrandQueue
+from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.errands import Errands
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.own_changes import OwnChanges
 from cronfleet.services.slot_allotments import SlotAllotments
 from cronfleet.services.tenant_rules import TenantRules
+from cronfleet.services.tick_report import Served, TickReport, publish
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.yielding import Yielding
 
@@ -81,39 +82,6 @@ PUT_RIGHT_AT_LEAST: Final = 25
 
 ENOUGH_NOTED: Final = 2_000
 """What can be noted in the second half of a slot, and more."""
-
-
-class Served(StrEnum):
-    """What became of a tick."""
-
-    SERVED = "served"
-    NOT_OURS = "not_ours"
-    """The slot was served before, or another dispatcher has the shard."""
-    EARLY = "early"
-    """The slot lies ahead of this process's clock."""
-    LOST_LEASE = "lost_lease"
-    """Another dispatcher took the shard in between; it finishes what this one had announced."""
-
-
-@dataclass(slots=True)
-class TickReport:
-    """What one tick did, in counts."""
-
-    shard: int
-    served: Served = Served.SERVED
-    batches: int = 0
-    finished_for_predecessor: int = 0
-    claims_won: int = 0
-    claims_lost: int = 0
-    fires: int = 0
-    caught_up: int = 0
-    skips: int = 0
-    noted: int = 0
-    """Entries of what held schedules would have fired; no loss, and so no skip."""
-    deferrals: int = 0
-    resumes: int = 0
-    parks: int = 0
-    retimes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +111,7 @@ class _Serving:
     noted: list[Claim] = field(default_factory=list)
     amiss: list[Park | Resume | Timer] = field(default_factory=list)
     """To be put right by the scheduler itself: what it parks, resumes, or looks at again by newer zone data."""
+    errands: list[Errand] = field(default_factory=list)
 
     @property
     def is_half_over_at(self) -> Instant:
@@ -169,6 +138,7 @@ class Dispatcher:
         *,
         store: JobStore,
         run_queue: RunQueue,
+        errand_queue: ErrandQueue,
         clock: Clock,
         ids: Ids,
         telemetry: Telemetry,
@@ -184,6 +154,7 @@ class Dispatcher:
         self._rules = TenantRules(store)
         self._changes = OwnChanges(store, ids, telemetry, self._rules)
         self._freezes = FreezeWatch(store, clock, telemetry, consistent=False)
+        self._errands = Errands(store, errand_queue, clock)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
         """Serve `tick`, stopping before `deadline_at`.
@@ -217,7 +188,7 @@ class Dispatcher:
         except LeaseLost:
             report.served = Served.LOST_LEASE
             self._telemetry.count("leases_lost")
-        self._publish(report)
+        publish(report, self._telemetry)
         return report
 
     def _now(self, shard: int) -> Instant:
@@ -234,7 +205,7 @@ class Dispatcher:
             closed = self._finish(lease.open_batch, report)
         serving = self._serving(lease, now, deadline_at)
         while not serving.look_ahead.is_over:
-            made = self._decide(serving, serving.look_ahead.read())
+            made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
             for claims in self._in_batches(serving, made):
                 closed = self._dispatch(lease, closed, claims, serving.slots, report)
             serving.set_aside(made)
@@ -246,6 +217,7 @@ class Dispatcher:
         for claims in self._noted(serving):
             closed = self._dispatch(lease, closed, claims, serving.slots, report)
         self._defer_all(serving, report)
+        report.errands = self._errands.send_due(serving.errands, serving.now, serving.works_until)
         serving.slots.close()
         is_open = lease.open_batch is not None or report.batches > 0
         if is_open and ask(lambda: self._store.release(lease, closed.losers)):
@@ -263,7 +235,12 @@ class Dispatcher:
             Yielding(now),
         )
 
-    def _decide(self, serving: "_Serving", items: Sequence[DueItem]) -> Plan:
+    def _apart(self, serving: "_Serving", items: Sequence[DueItem]) -> Sequence[Claimable]:
+        """`items` without the errands, which wait until all that was read is claimed."""
+        serving.errands += (item for item in items if isinstance(item, Errand))
+        return [item for item in items if not isinstance(item, Errand)]
+
+    def _decide(self, serving: "_Serving", items: Sequence[Claimable]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
         frozen = apart(*self._freezes.over(self._in_tiers(items, serving.now)), serving.now, serving.now + LOOK_AHEAD)
         made = drafted(frozen.rest, serving.now, serving.tally)
@@ -345,7 +322,7 @@ class Dispatcher:
             for tenant_id, tenant in known.items()
         }
 
-    def _in_tiers(self, items: Sequence[DueItem], now: Instant) -> Sequence[DueItem]:
+    def _in_tiers(self, items: Sequence[Claimable], now: Instant) -> Sequence[Claimable]:
         """`items`, where a tier is frozen with the tiers that their tenants' records say."""
         if not self._freezes.directory().tiers:
             return items
@@ -491,21 +468,3 @@ class Dispatcher:
         if timer is not None:
             reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
             report.parks += self._changes.park(timer, reason, self._now(report.shard))
-
-    def _publish(self, report: TickReport) -> None:
-        counted = (
-            "claims_won",
-            "claims_lost",
-            "fires",
-            "caught_up",
-            "skips",
-            "noted",
-            "deferrals",
-            "resumes",
-            "parks",
-            "retimes",
-        )
-        for name in counted:
-            value = getattr(report, name)
-            if value:
-                self._telemetry.count(name, value, shard=str(report.shard))

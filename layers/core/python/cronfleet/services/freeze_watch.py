@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.claim import DueItem
+from cronfleet.domain.claim import Claimable
 from cronfleet.domain.freeze import HELD, Freeze, FreezeDirectory, Freezes, label_hashes
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.schedule import Timer
@@ -83,12 +83,12 @@ class FreezeWatch:
         freezes = self.freezes([timer.tenant])
         return freezes.of(timer.tenant, tier, self.labels_of(timer, freezes))
 
-    def over(self, items: Sequence[DueItem]) -> tuple[Sequence[DueItem], Freezes]:
+    def over(self, items: Sequence[Claimable]) -> tuple[Sequence[Claimable], Freezes]:
         """Due items with their labels, where freezes ask for them, and what is frozen of them. Raises `NoAnswer`."""
         freezes = self.freezes({item.tenant for item in items if isinstance(item, Timer)})
         return [self._labelled(item, freezes) for item in items], freezes
 
-    def _labelled(self, item: DueItem, freezes: Freezes) -> DueItem:
+    def _labelled(self, item: Claimable, freezes: Freezes) -> Claimable:
         if not isinstance(item, Timer) or item.labels is not None or not freezes.asks_for_labels(item.tenant):
             return item
         return replace(item, labels=self.labels_of(item, freezes))

@@ -14,6 +14,7 @@ from cronfleet.adapters.dynamodb.database import Database
 from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.dependencies import DynamoDependencies
+from cronfleet.adapters.dynamodb.errands import DynamoErrands
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.gates import DynamoGates
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
@@ -67,6 +68,7 @@ class DynamoJobStore(
     DynamoDependencies,
     DynamoAlerts,
     DynamoOperations,
+    DynamoErrands,
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
 

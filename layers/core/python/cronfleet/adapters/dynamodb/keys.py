@@ -3,6 +3,7 @@
 Ids hold neither `#` nor `~` (`domain.tenant.ID_PATTERN`), so what is joined here can be taken apart again.
 """
 
+import zlib
 from typing import Final
 
 from cronfleet.domain.claim import BatchId
@@ -33,6 +34,9 @@ FREEZE_DIRECTORY: Final = "DIRECTORY"
 _SHEET: Final = "SHEET#"
 
 _RUN_TIMER: Final = "RUN#"
+_ERRANDS: Final = "~errands-"
+"""No schedule's id begins so."""
+_ERRAND: Final = "ERRAND#"
 _BATCH: Final = "B#"
 
 
@@ -89,6 +93,32 @@ def parse_run_timer(partition: str, sort: str) -> tuple[RunKey, int]:
     """The reverse of `schedule` and `run_timer`; raises `ValueError`."""
     run_sort, _, attempt = sort.removeprefix(_RUN_TIMER).rpartition("#")
     return parse_run(partition, run_sort), int(attempt)
+
+
+ERRAND_SLICES: Final = 16
+"""Partitions over which a tenant's errands are spread: many may move at one time."""
+
+
+def errands(tenant: str, number: int) -> str:
+    """One partition of a tenant's errands, in the table `schedules`."""
+    return f"{tenant}#{_ERRANDS}{number:02}"
+
+
+def errand(tenant: str, kind: str, errand_id: str) -> tuple[str, str]:
+    """The partition and the sort key of an errand."""
+    number = zlib.crc32(f"{kind}#{errand_id}".encode()) % ERRAND_SLICES
+    return errands(tenant, number), f"{_ERRAND}{kind}#{errand_id}"
+
+
+def is_errand(sort: str) -> bool:
+    """Whether `sort` is that of an errand."""
+    return sort.startswith(_ERRAND)
+
+
+def parse_errand(partition: str, sort: str) -> tuple[str, str, str]:
+    """Tenant, kind and id, the reverse of `errand`; raises `ValueError`."""
+    kind, _, errand_id = sort.removeprefix(_ERRAND).partition("#")
+    return partition.partition("#")[0], kind, errand_id
 
 
 def receipt(key: RunKey, name: str) -> str:

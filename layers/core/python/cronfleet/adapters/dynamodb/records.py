@@ -116,6 +116,20 @@ class RunTimerRecord(Model):
     expires_at = WholeAttribute(null=True)
 
 
+class ErrandRecord(Model):
+    """An errand; tenant, kind and id stand in its key."""
+
+    class Meta:
+        table_name = schema.SCHEDULES.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    due_shard = UnicodeAttribute()
+    due_at = WholeAttribute()
+    rev = WholeAttribute()
+    failures = WholeAttribute(null=True)
+
+
 class DefinitionRecord(Model):
     """One immutable version of a schedule."""
 

@@ -11,6 +11,7 @@ from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
 from cronfleet.adapters.dynamodb.dependencies import dependency_of, parts_of_dependency
+from cronfleet.adapters.dynamodb.errands import parts_of_errand
 from cronfleet.adapters.dynamodb.errors import Cancelled, Crossed, Item
 from cronfleet.adapters.dynamodb.freezes import parts_of_freezes, stored_freezes
 from cronfleet.adapters.dynamodb.gates import parts_of_gates, read_of_gates
@@ -20,6 +21,7 @@ from cronfleet.adapters.dynamodb.items.audit import audit_item, audit_of
 from cronfleet.adapters.dynamodb.items.calendars import calendar_item, calendar_of, head_item, head_of
 from cronfleet.adapters.dynamodb.items.definitions import definition_item, definition_of
 from cronfleet.adapters.dynamodb.items.deletions import deletion_of
+from cronfleet.adapters.dynamodb.items.errands import errand_of
 from cronfleet.adapters.dynamodb.items.heartbeats import heartbeat_item, heartbeat_of, ping_item, ping_of
 from cronfleet.adapters.dynamodb.items.operations import operation_of
 from cronfleet.adapters.dynamodb.items.retimings import (
@@ -61,6 +63,7 @@ from cronfleet.ports.job_store import (
     PutCalendarHead,
     PutDependants,
     PutDependencyMark,
+    PutErrand,
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
@@ -219,8 +222,8 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.TENANTS, *parts_of_key(write)
         case InsertDeletion() | PutDependants() | PutDependencyMark():
             return parts_of_deletion(write) if isinstance(write, InsertDeletion) else parts_of_dependency(write)
-        case PutOperation() | PutAlert():
-            return parts_of_alert(write, now) if isinstance(write, PutAlert) else parts_of_operation(write)
+        case PutOperation() | PutAlert() | PutErrand():
+            return _parts_of_work(write, now)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
     assert_never(write)
@@ -243,6 +246,19 @@ def _parts_of_schedules(
             return schema.RUNS, run_item(run, now), SAME_REV, {":rev": number(run.rev - 1)}
         case InsertRunTimer(timer, replaces):
             return schema.SCHEDULES, run_timer_item(timer), _ANYTHING if replaces else _NONE_WAITS, None
+    assert_never(write)
+
+
+def _parts_of_work(
+    write: PutOperation | PutAlert | PutErrand, now: Instant
+) -> tuple[schema.Table, Item, Expression, Item | None]:
+    match write:
+        case PutOperation():
+            return parts_of_operation(write)
+        case PutAlert():
+            return parts_of_alert(write, now)
+        case PutErrand():
+            return parts_of_errand(write)
     assert_never(write)
 
 
@@ -307,8 +323,8 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
             return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
         case PutHeartbeat() | InsertPing():
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
-        case PutOperation() | PutAlert():
-            return operation_of(item) if isinstance(write, PutOperation) else alert_of(item)
+        case PutOperation() | PutAlert() | PutErrand():
+            return _read_of_work(write, item)
         case PutDependants() | PutDependencyMark():
             return dependency_of(write, item)
         case (
@@ -323,6 +339,17 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
             return _read_of_tenants(write, item)
         case PutCalendarHead() | CheckCalendar() | InsertCalendar():
             return calendar_of(item) if isinstance(write, InsertCalendar) else head_of(item)
+    assert_never(write)
+
+
+def _read_of_work(write: PutOperation | PutAlert | PutErrand, item: Item) -> Any:
+    match write:
+        case PutOperation():
+            return operation_of(item)
+        case PutAlert():
+            return alert_of(item)
+        case PutErrand():
+            return errand_of(item)
     assert_never(write)
 
 

@@ -9,6 +9,7 @@ from cronfleet.adapters.memory.dead_letters import MemoryDeadLetters
 from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.dependencies import MemoryDependencies
 from cronfleet.adapters.memory.due_index import DueIndex
+from cronfleet.adapters.memory.errands import MemoryErrands
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.gates import MemoryGates
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
@@ -55,6 +56,7 @@ class MemoryJobStore(
     MemoryDependencies,
     MemoryAlerts,
     MemoryOperations,
+    MemoryErrands,
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 

@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Final, Generic, TypeVar
 
+from cronfleet.domain.errand import ErrandMessage
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.clock import Clock
@@ -19,6 +20,7 @@ Body = TypeVar("Body")
 # As in `adapters/sqs/queues.py`, which another adapter may not import; a test compares them.
 TICK_VISIBILITY_SECONDS: Final = 360
 RUN_VISIBILITY_SECONDS: Final = 5_400
+ERRAND_VISIBILITY_SECONDS: Final = 360
 MAX_RECEIVE_COUNT: Final = 5
 
 
@@ -143,6 +145,17 @@ class MemoryRunQueue:
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
         """See `RunQueue.send`."""
         return [one for one in messages if not self.tier(one.message.queue).put(one.message, one.delay_seconds)]
+
+
+class MemoryErrandQueue:
+    """The errand queue in memory."""
+
+    def __init__(self, clock: Clock, visibility_seconds: int = ERRAND_VISIBILITY_SECONDS) -> None:
+        self.queue: MemoryQueue[ErrandMessage] = MemoryQueue(clock, visibility_seconds)
+
+    def send(self, messages: Sequence[ErrandMessage]) -> Sequence[ErrandMessage]:
+        """See `ErrandQueue.send`."""
+        return [message for message in messages if not self.queue.put(message, 0)]
 
 
 class MemoryTickQueue:

@@ -13,6 +13,7 @@ from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.deletion import Deletion
 from cronfleet.domain.dependency import Dependants, DependencyMark
+from cronfleet.domain.errand import Errand
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.gate import Waiting
 from cronfleet.domain.heartbeat import Heartbeat, Ping
@@ -104,4 +105,5 @@ class State:
     dependants: dict[tuple[str, str], Dependants] = field(default_factory=dict)
     """By tenant and schedule."""
     dependency_marks: dict[str, DependencyMark] = field(default_factory=dict)
+    errands: dict[ItemKey, Errand] = field(default_factory=dict)
     skew_ms: int | None = 0

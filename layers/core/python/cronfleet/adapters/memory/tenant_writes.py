@@ -6,6 +6,7 @@ from cronfleet.adapters.memory.alerts import may_put_alert, put_alert, stored_al
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.dependencies import put_dependency, stored_dependency
+from cronfleet.adapters.memory.errands import may_put_errand, put_errand, stored_errand
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
 from cronfleet.adapters.memory.noticeboard import put_sheet, stored_sheet
 from cronfleet.adapters.memory.operations import may_put_operation
@@ -16,6 +17,7 @@ from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
 from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.dependencies import PutDependants, PutDependencyMark
+from cronfleet.ports.errands import PutErrand
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.noticeboard import PutSheet
 from cronfleet.ports.operations import PutOperation
@@ -35,6 +37,7 @@ TenantWrite: TypeAlias = (
     | PutDependencyMark
     | PutSheet
     | PutAlert
+    | PutErrand
 )
 
 
@@ -53,12 +56,21 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_sheet(state, write)
         case InsertDeletion():
             return stored_deletion(state, write)
+        case PutOperation() | PutAlert() | PutErrand():
+            return _stored_work(state, write)
+        case PutDependants() | PutDependencyMark():
+            return stored_dependency(state, write)
+    assert_never(write)
+
+
+def _stored_work(state: State, write: PutOperation | PutAlert | PutErrand) -> Any:
+    match write:
         case PutOperation(operation):
             return state.operations.get((operation.tenant, operation.operation_id))
         case PutAlert():
             return stored_alert(state, write)
-        case PutDependants() | PutDependencyMark():
-            return stored_dependency(state, write)
+        case PutErrand(errand):
+            return stored_errand(state, errand)
     assert_never(write)
 
 
@@ -71,6 +83,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return stored is None
         case InsertDeletion():
             return stored is None
+        case PutErrand():
+            return may_put_errand(write, stored)
         case PutApiKey() | ListApiKey():
             return may_put_key(write, stored)
         case PutOperation():
@@ -103,11 +117,19 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_sheet(state, write)
         case InsertDeletion():
             put_deletion(state, write)
-        case PutOperation(operation):
-            state.operations[operation.tenant, operation.operation_id] = operation
-        case PutAlert():
-            put_alert(state, write)
+        case PutOperation() | PutAlert() | PutErrand():
+            _put_work(state, write)
         case PutDependants() | PutDependencyMark():
             put_dependency(state, write)
         case _:
             assert_never(write)
+
+
+def _put_work(state: State, write: PutOperation | PutAlert | PutErrand) -> None:
+    match write:
+        case PutOperation(operation):
+            state.operations[operation.tenant, operation.operation_id] = operation
+        case PutAlert():
+            put_alert(state, write)
+        case PutErrand(errand):
+            put_errand(state, errand)

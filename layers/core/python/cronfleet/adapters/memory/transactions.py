@@ -40,6 +40,7 @@ from cronfleet.ports.job_store import (
     PutCalendarHead,
     PutDependants,
     PutDependencyMark,
+    PutErrand,
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
@@ -117,6 +118,7 @@ def _stored(state: State, write: Write) -> Any:
             | PutDependants()
             | PutDependencyMark()
             | PutAlert()
+            | PutErrand()
         ):
             return stored_of_tenant(state, write)
     assert_never(write)
@@ -182,6 +184,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutDependants()
             | PutDependencyMark()
             | PutAlert()
+            | PutErrand()
         ):
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
@@ -218,6 +221,7 @@ def _apply(state: State, write: Write) -> None:
             | PutDependants()
             | PutDependencyMark()
             | PutAlert()
+            | PutErrand()
         ):
             put_of_tenant(state, write)
         case _:

@@ -1,4 +1,4 @@
-"""Messages as text: `RunMessage` and `Tick` to JSON and back.
+"""Messages as text: `RunMessage`, `Tick` and `ErrandMessage` to JSON and back.
 
 A message from another deployment's code must still be read, so fields are named, and what is unknown is ignored.
 """
@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from cronfleet.domain.errand import ErrandKind, ErrandMessage, checked_id
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import EARLIEST, LATEST, SECOND
 from cronfleet.domain.late import Cause, Late
@@ -14,7 +15,7 @@ from cronfleet.domain.lease import SLOT
 from cronfleet.domain.run import ROW_LIFE_DAYS, RunKey, RunMessage
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.slot import SlotLease
-from cronfleet.domain.tenant import TIERS
+from cronfleet.domain.tenant import ID_PATTERN, TIERS
 from cronfleet.ports.queues import Tick
 
 
@@ -91,6 +92,23 @@ def decode_tick(text: str) -> Tick:
     if slot_at % SLOT:
         raise Invalid("slot", f"is {slot_at // SECOND}; slots begin at multiples of {SLOT // SECOND} s")
     return Tick(shard, slot_at)
+
+
+def encode_errand(message: ErrandMessage) -> str:
+    """An errand's message as JSON text."""
+    fields = {"tenant": message.tenant, "kind": message.kind.value, "id": message.errand_id, "rev": message.rev}
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def decode_errand(text: str) -> ErrandMessage:
+    """The reverse of `encode_errand`; raises `Invalid`, naming the field, for anything else."""
+    fields = _object(text)
+    tenant, kind = _text(fields, "tenant"), _text(fields, "kind")
+    if not ID_PATTERN.fullmatch(tenant):
+        raise Invalid("tenant", f"is {tenant!r:.80}; it must be a tenant's id")
+    if kind not in set(ErrandKind):
+        raise Invalid("kind", f"is {kind!r:.80}; the kinds are {', '.join(ErrandKind)}")
+    return ErrandMessage(tenant, ErrandKind(kind), checked_id(_text(fields, "id")), rev=_number(fields, "rev", 0))
 
 
 def _object(text: str) -> Mapping[str, Any]:

@@ -40,6 +40,9 @@ class Queue:
 # A lost tick is replaced five seconds later, so a tick is never worth keeping for long.
 TICKS: Final = Queue("ticks", function_timeout_seconds=60, visibility_seconds=360, retention_seconds=600)
 
+# An errand that is not carried on comes again after its lease, so a message is never worth keeping for long.
+ERRANDS: Final = Queue("errands", function_timeout_seconds=60, visibility_seconds=360, retention_seconds=600)
+
 WORKER_TIMEOUT_SECONDS: Final = 900
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
+from cronfleet.adapters.dynamodb.items.errands import errand_of
 from cronfleet.adapters.dynamodb.items.packing import packed_hashes, packed_instants, unpacked_hashes, unpacked_instants
 from cronfleet.adapters.dynamodb.items.policies import breaker_json, breaker_of, timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
@@ -241,6 +242,8 @@ def due_item_of(item: Item) -> DueItem:
     """Whatever waits in the due index under `item`; what cannot be read becomes `Unreadable`, never an exception."""
     partition, sort = item["pk"]["S"], item["sk"]["S"]
     try:
+        if keys.is_errand(sort):
+            return errand_of(item)
         return run_timer_of(item) if keys.is_run_timer(sort) else timer_of(item)
     except Damaged as error:
         return Unreadable(partition, sort, floor(Decimal(item["due_at"]["N"])), str(error)[:MAX_WHY_CHARACTERS])

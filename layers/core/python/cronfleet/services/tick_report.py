@@ -1,0 +1,64 @@
+"""What one tick of a dispatcher did, in counts."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from cronfleet.ports.telemetry import Telemetry
+
+PUBLISHED: Final = (
+    "claims_won",
+    "claims_lost",
+    "fires",
+    "caught_up",
+    "skips",
+    "noted",
+    "deferrals",
+    "resumes",
+    "parks",
+    "retimes",
+    "errands",
+)
+"""The counts that become metrics of their shard."""
+
+
+class Served(StrEnum):
+    """What became of a tick."""
+
+    SERVED = "served"
+    NOT_OURS = "not_ours"
+    """The slot was served before, or another dispatcher has the shard."""
+    EARLY = "early"
+    """The slot lies ahead of this process's clock."""
+    LOST_LEASE = "lost_lease"
+    """Another dispatcher took the shard in between; it finishes what this one had announced."""
+
+
+@dataclass(slots=True)
+class TickReport:
+    """What one tick did, in counts."""
+
+    shard: int
+    served: Served = Served.SERVED
+    batches: int = 0
+    finished_for_predecessor: int = 0
+    claims_won: int = 0
+    claims_lost: int = 0
+    fires: int = 0
+    caught_up: int = 0
+    skips: int = 0
+    noted: int = 0
+    """Entries of what held schedules would have fired; no loss, and so no skip."""
+    deferrals: int = 0
+    resumes: int = 0
+    parks: int = 0
+    retimes: int = 0
+    errands: int = 0
+
+
+def publish(report: TickReport, telemetry: Telemetry) -> None:
+    """Count what there is to count."""
+    for name in PUBLISHED:
+        value = getattr(report, name)
+        if value:
+            telemetry.count(name, value, shard=str(report.shard))
