@@ -7,6 +7,7 @@ import typer
 from cronfleet_cli.commands import (
     applying,
     audit,
+    breakers,
     bulk,
     calendars,
     freezes,
@@ -33,6 +34,7 @@ for _module in (applying, runs, previewing, moving, installation):
     _module.register(app)
 _GROUPS = {
     "schedules": schedules.app,
+    "breakers": breakers.app,
     "calendars": calendars.app,
     "freezes": freezes.app,
     "bulk": bulk.app,

@@ -25,7 +25,7 @@ STYLES: Final = {
         ("succeeded", "active", "ok", "created", "finished", "healed", "closed", "ran", "matched"), "green"
     ),
     **dict.fromkeys(("dead", "failed", "refused", "parked", "delete", "error", "missing", "stopped"), "red"),
-    **dict.fromkeys(("running", "queued", "waiting", "create", "probing"), "cyan"),
+    **dict.fromkeys(("running", "queued", "waiting", "create", "probing", "recovering"), "cyan"),
     **dict.fromkeys(
         ("paused", "held", "skipped", "missed", "frozen", "replace", "suspended", "cancelled", "pending", "replaced"),
         "yellow",
