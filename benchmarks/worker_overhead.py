@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import boto3
@@ -20,6 +20,7 @@ import boto3
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets.targets import AllTargets
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt_log import LogLine, LogPlace
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Outcome, RunKey
 from cronfleet.domain.target import HandlerTarget
@@ -34,7 +35,16 @@ WORK_SECONDS = 0.2
 class NoReceipts:
     """Says that everything is first, at once."""
 
-    def record(self, _key: RunKey, _fence: int, _name: str, value: Any, _now: Instant) -> Receipt:
+    def record(
+        self,
+        _key: RunKey,
+        _fence: int,
+        _name: str,
+        value: Any,
+        _now: Instant,
+        *,
+        knows_of_cancel: bool = False,  # noqa: ARG002 - nobody asks here
+    ) -> Receipt:
         return Receipt(first=True, value=value)
 
 
@@ -55,6 +65,21 @@ def sleep(_context: Context, payload: Any) -> None:
     time.sleep(payload)
 
 
+class Unheard:
+    """A pulse that nobody feels."""
+
+    cancel: None = None
+
+    def beat(self, fraction: float | None = None, text: str | None = None) -> None:
+        """Nothing is written."""
+
+    def look(self) -> None:
+        """Nothing is read."""
+
+    def log(self, lines: Sequence[LogLine], *, is_whole: bool, place: LogPlace | None = None) -> None:
+        """Nothing is kept."""
+
+
 TARGETS = AllTargets(receipts=NoReceipts(), clock=SystemClock(), handlers_package="functions.worker.handlers")
 
 
@@ -62,7 +87,7 @@ def attempt(name: str, payload: Any = None, seconds: float = 30) -> Result:
     """One attempt of the handler `name`, as the worker calls it."""
     now = SystemClock().now()
     key = RunKey("acme", "benchmark", 1, now - now % 1000)
-    return TARGETS.call(Call(key, 1, 1, now, now + int(seconds * 1000), HandlerTarget(name), payload))
+    return TARGETS.call(Call(key, 1, 1, now, now + int(seconds * 1000), HandlerTarget(name), payload), Unheard())
 
 
 def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> list[float]:

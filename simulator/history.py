@@ -16,6 +16,8 @@ class Request:
     action: str
     asked_at: int
     answered_at: int | None = None
+    run_id: str = ""
+    """Of the cancellation of one run."""
     answer: str = ""
     """`accepted`, `refused`, or `unknown`: a silence that may hide either."""
     missed: tuple[int, int | None, int] | None = None

@@ -7,6 +7,7 @@ the product is today, the fault is planted in today's code; a text that is not t
 from typing import Final
 
 from simulator.planted_audit import AUDIT_FAULTS
+from simulator.planted_cancels import CANCEL_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
@@ -42,6 +43,7 @@ FAULTS: Final = (
     *FREEZE_FAULTS,
     *RATE_FAULTS,
     *LETTER_FAULTS,
+    *CANCEL_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

@@ -10,7 +10,7 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import doomed, freezing, population, quotas, zone_change
+from simulator import cancelling, doomed, freezing, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
 from simulator.checkers.promises import Spans, first_violation
@@ -40,6 +40,7 @@ VERSIONS_PER_HOUR: Final = 120
 
 
 FROZEN_WORLDS: Final = 0.6
+CANCELLING_WORLDS: Final = 0.6
 """In so many worlds callers freeze and thaw."""
 
 WIDE_RATE: Final = Rate(100, 2_500)
@@ -91,6 +92,8 @@ def simulate(
     # Where the zone data changes, every local time must run.
     if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS and not zone_release:
         freezing.freeze_some(world, freezes, START, calm_at)
+    if (cancels := random.Random(f"{seed}/cancels")).random() < CANCELLING_WORLDS and not zone_release:
+        cancelling.cancel_some(world, cancels, START, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:

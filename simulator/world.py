@@ -21,7 +21,7 @@ from cronfleet.domain.errors import (
 )
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
-from cronfleet.domain.run import RunMessage
+from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.errands import Doer
@@ -107,6 +107,8 @@ class World:
         self.rate = rate
         self._allow(rate)
         self.changes_zone_data = False
+        self.jobs_beat = False
+        """Whether some jobs say that they are alive, and so can be asked to end."""
         self.ids = Ids()
         self._notes = Notes(self.history)
         self._requests = count(1)
@@ -176,7 +178,9 @@ class World:
 
     def _work(self, process: Process, message: RunMessage) -> None:
         wire = Wire(self.weather, process)
-        jobs = self._jobs(process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing)
+        jobs = self._jobs(
+            process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing, self.jobs_beat
+        )
         Worker(
             store=self.wired(process),
             run_queue=self._run_queue(process),
@@ -272,6 +276,18 @@ class World:
             store = self.wired(process)
             schedules = Schedules(store=store, clock=process, ids=self.ids, shards=self.shards)
             return change(schedules, Runs(store=store, clock=process, ids=self.ids), caller, schedule_id)
+
+        self.functions.invoke("api", body, lambda process: self.answered(request, process))
+
+    def ask_of_run(self, key: RunKey) -> None:
+        """A caller's request to cancel a run."""
+        request = Request(f"request-{next(self._requests)}", key.tenant, key.schedule_id, "cancel_run", self.loop.now)
+        request.run_id = key.run_id
+        self.history.requests.append(request)
+        caller = Caller(Tenant(key.tenant), "key", request.request_id)
+
+        def body(process: Process) -> Any:
+            return Runs(store=self.wired(process), clock=process, ids=self.ids).cancel(caller, key.run_id)
 
         self.functions.invoke("api", body, lambda process: self.answered(request, process))
 

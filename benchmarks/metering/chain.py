@@ -25,7 +25,7 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, Pulse
 from cronfleet.services.access import Caller
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.runs import Runs
@@ -63,7 +63,7 @@ class Targets:
     def __init__(self, script: Callable[[Call], Result]) -> None:
         self.script = script
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:  # noqa: ARG002 - a script tells nothing while it runs
         return self.script(call)
 
 

@@ -24,6 +24,7 @@ class Api(Function):
         super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
         job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
+        job_store.grant(self.role, schema.ATTEMPTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, READ + WRITE)
         job_store.grant(self.role, schema.AUDIT, APPEND + READ, indexes=(schema.BY_SUBJECT,))
         # An entry follows on the end of its chain, which is put anew with it; seals are only read here.

@@ -56,6 +56,8 @@ class Worker(Function):
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+        # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
+        job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)
         self._grant_targets()
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from simulator.checkers.audit_chain import check_audit_chain, check_verdict
+from simulator.checkers.cancels import check_cancels
 from simulator.checkers.concurrency import check_concurrency
 from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.frozen import check_frozen
@@ -35,7 +36,9 @@ RECOVERY: Final = 5 * MINUTE
 CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
-UNCHANGED: Final = frozenset({"edit", "retime", "rollback", "create", "hold", "shadow", "delete_tenant", "thaw"})
+UNCHANGED: Final = frozenset(
+    {"edit", "cancel_run", "retime", "rollback", "create", "hold", "shadow", "delete_tenant", "thaw"}
+)
 """Requests that may ask for what is so already."""
 
 OFF: Final = frozenset({"resume", "create", "retime", "rollback"})
@@ -246,6 +249,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_lag,
     check_answers,
     check_calendars,
+    check_cancels,
     lambda world, spans: check_dead_letters(world, spans.end_at),
     lambda world, spans: check_versions(world, spans.end_at),
     lambda world, spans: check_quotas(world, spans.end_at),

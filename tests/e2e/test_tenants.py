@@ -24,6 +24,7 @@ TABLES = (
     "audit",
     "chains",
     "receipts",
+    "attempts",
     "calendars",
     "heartbeats",
     "retimings",

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from cronfleet.domain.audit import AuditEntry
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.claim import Batch, BatchId, Fire, RunClaim, RunTimer, ScheduleClaim, SkippedRange, TimerKind
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
@@ -11,6 +12,7 @@ from cronfleet.domain.dependency import AfterTrigger, Else, On
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.progress import Progress
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
@@ -150,6 +152,13 @@ def rows() -> list[Run]:
         run(NOON + 3 * MINUTE, status=RunStatus.QUEUED, joined={}, attempts=(), started_at=None),
         run(NOON, "rerun-o1x3", flows_on=True, joined={"load": RunStatus.SUCCEEDED, "clean": RunStatus.DEAD}),
         run(NOON + HOUR, status=RunStatus.WAITING, lease_until=None, retry_at=NOON + DAY, reason=WHY),
+        run(
+            NOON + DAY,
+            cancel=CancelRequest(NOON + 1, "ada", "wrong day"),
+            progress=Progress(NOON + 2, 0.25, "a «half»"),
+        ),
+        run(NOON + DAY + MINUTE, progress=Progress(NOON + 2)),
+        run(NOON + DAY + HOUR, progress=Progress(NOON + 2, 1.0)),
         run(NOON - HOUR, status=RunStatus.DEAD, finished_at=NOON, attempts=(failed,), lease_until=None, reason=missed),
         Run(
             RunKey(TENANT, "nightly", 2, NOON),

@@ -15,7 +15,7 @@ from cronfleet.domain.run import Outcome, RunMessage
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, Pulse
 from cronfleet.services.access import Caller
 from cronfleet.services.ledger import Ledger
 from cronfleet.services.runs import Runs
@@ -55,7 +55,7 @@ class LivedWorld(World):
             telemetry=self.notes,
         )
 
-    def call(self, _: Call) -> Result:
+    def call(self, _: Call, _pulse: Pulse) -> Result:
         if self.dies:
             raise WorkerDied
         return Result(Outcome.FAILED, "it was to fail") if self.fails else Result(Outcome.SUCCEEDED)

@@ -17,7 +17,7 @@ from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import MOVES, TERMINAL, Outcome, Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Pause, Policies
 from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, NoAnswer, UpdateTimer
-from cronfleet.ports.target import Call, FenceLost
+from cronfleet.ports.target import Call, CancelAsked, FenceLost, Pulse
 from cronfleet.services.starting import NotSent
 from cronfleet.services.worker import Worker
 from tests.support.actors import Actor
@@ -98,7 +98,8 @@ class Effects:
         self.made: list[Made] = []
         self.effects: Counter[RunKey] = Counter()
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
+        self.pulse = pulse
         now = self._world.clock.now()
         if call.deadline_at <= now:
             return Result(Outcome.TIMED_OUT, "too late")
@@ -113,6 +114,8 @@ class Effects:
                 self.effects[call.key] += 1
         except FenceLost as error:
             return Result(Outcome.FAILED, str(error))
+        except CancelAsked as error:
+            return Result(Outcome.CANCELLED, str(error))
         return self.script(call)
 
 

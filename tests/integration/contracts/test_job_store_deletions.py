@@ -8,6 +8,7 @@ import pytest
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.api_key import ApiKey
+from cronfleet.domain.attempt_log import AttemptLog, LogLine
 from cronfleet.domain.audit import AuditEntry, schedule_subject, subject
 from cronfleet.domain.breaker import Breaker, BreakerKind, Guarded
 from cronfleet.domain.calendar import Calendar, CalendarHead
@@ -96,6 +97,7 @@ def furnished(engine: Engine, tenant: str) -> None:
     going = Run(RunKey(tenant, "nightly", 1, NOON + MINUTE), RunStatus.RUNNING, due_at=NOON, tier="standard", version=1)
     store.insert_run(going)
     engine.receipts.record(going.key, going.fence, "paid", 7, NOON)
+    store.put_log(AttemptLog(going.key, 1, NOON, (LogLine(NOON, "INFO", "at work"),)))
     calendar = Calendar(tenant, "uk", 1, frozenset({5, 6}), (), 25_000)
     head = CalendarHead(tenant, "uk", 2, 25_000, "", NOON, f"uk-{tenant}", is_deleted=True)
     store.commit([PutCalendarHead(head, None), InsertCalendar(calendar), InsertCalendar(replace(calendar, version=2))])
@@ -147,6 +149,7 @@ ALL = {
     "run_timers": 2,
     "runs": 3,
     "receipts": 1,
+    "attempt_logs": 1,
     "heartbeats": 2,
     "pings": 2,
     "calendars": 1,

@@ -15,7 +15,7 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, Pulse
 from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.access import Caller
 from cronfleet.services.freezing import Asked, FreezePatch, Freezing, Labels, WholeTenant, WholeTier
@@ -37,9 +37,9 @@ class FrozenWorld(LivedWorld):
         self.freezing = Freezing(store=self.store, clock=self.clock, ids=self.ids)
         self.put(replace(spec(seconds, **changes), labels=labels or {}))
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
         self.called.append(self.clock.now())
-        return super().call(call)
+        return super().call(call, pulse)
 
     def freeze(self, asked: Asked = WholeTenant(), caller: Caller = ACME, **said: Any) -> str:  # noqa: B008 - frozen
         return str(self.freezing.freeze(caller, asked, reason="the ledger moves", **said).form["id"])

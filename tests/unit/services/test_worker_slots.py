@@ -18,7 +18,7 @@ from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.slot import Slot, held_until, holder_of, is_of_run, live
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import InsertRun, NoAnswer
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, Pulse
 from tests.support.actors import no_actor_left, overtake
 from tests.support.builders import TENANT, message
 from tests.support.faults import Crash, FaultAt
@@ -42,14 +42,14 @@ LONG = 24 * 60 * MINUTE
 
 
 class Watching(Effects):
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
         if call.deadline_at <= self._world.clock.now():
-            return super().call(call)  # Which does nothing: it stood still for longer than its lease.
+            return super().call(call, pulse)  # Which does nothing: it stood still for longer than its lease.
         slots = self._world.store.get_slots(call.key.tenant)
         own = [slot for slot in slots if is_of_run(slot.holder, call.key.run_id) and slot.until > call.deadline_at]
         assert own, f"called outside a slot: {slots}"
         assert live(slots, self._world.clock.now()) <= LIMIT
-        return super().call(call)
+        return super().call(call, pulse)
 
 
 class LimitedWorkshop(Workshop):

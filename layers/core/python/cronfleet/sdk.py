@@ -9,25 +9,29 @@
 
 A job is called in a process of its own, once per attempt, and stopped when its time limit is reached. What it returns
 is ignored: a job that returns has succeeded, one that raises has failed and is tried again as its schedule says,
-unless it raises `Permanent`. What a job prints and logs goes to the function's log with its run id. Processes that a
-job starts end with it.
+unless it raises `Permanent`. What a job prints and logs goes to the function's log with its run id; the end of it is
+kept with the attempt, where callers see it. Processes that a job starts end with it. docs/handlers.md tells it all.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from logging import Logger
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Receipt
 
-__all__ = ["Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "UnknownSecret", "handler"]
+__all__ = ["Cancelled", "Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "UnknownSecret", "handler"]
 
 
 class Permanent(Exception):
     """A failure that no retry can mend: the run ends with it, whatever attempts are left."""
+
+
+class Cancelled(BaseException):
+    """The run's cancellation was asked for: clean up and go. No `Exception`, so that a job's own do not swallow it."""
 
 
 class NotRecorded(Exception):
@@ -40,6 +44,19 @@ class UnknownSecret(Exception):
 
 class RegisteredTwice(Exception):
     """Two jobs want one name."""
+
+
+class Line(Protocol):
+    """How a context speaks with the worker."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the job was told so."""
+        ...
+
+    def beat(self, fraction: float | None, text: str | None, *, raises: bool) -> None:
+        """Say that the job is alive, and hear. Raises `Cancelled`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +82,38 @@ class Context:
     _deadline_at: Instant
     _clock: Clock
     _record: Callable[[str, Any], Receipt]
+    _line: "Line"
     # Not in its text, which is soon in a log.
     _secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def time_left(self) -> float:
         """Seconds until this attempt is stopped; never below zero."""
         return max(0, self._deadline_at - self._clock.now()) / SECOND
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the job has been told that its run's cancellation was asked for, by one of the calls below.
+
+        It has ten seconds from then on; then it is stopped. A job that returns all the same has succeeded.
+        """
+        return self._line.is_cancelled
+
+    def heartbeat(self, *, raises: bool = True) -> None:
+        """Say that the job is alive, and hear whether it is to go on.
+
+        Call it as often as is convenient: it is passed on a few times a second, and written every five seconds. Raises
+        `Cancelled` when the run's cancellation was asked for; with `raises=False` look at `cancelled` instead.
+        """
+        self._line.beat(None, None, raises=raises)
+
+    def progress(self, fraction: float | None = None, text: str | None = None, *, raises: bool = True) -> None:
+        """A heartbeat that says how far the job is: `fraction` from 0 to 1, and a few words. Callers see it meanwhile.
+
+        Raises what `heartbeat` raises, and `ValueError` for a fraction that is none.
+        """
+        if fraction is not None and (isinstance(fraction, bool) or not 0 <= fraction <= 1):
+            raise ValueError(f"a job's progress is a number from 0 to 1, not {fraction!r:.50}")
+        self._line.beat(fraction, text, raises=raises)
 
     def secret(self, name: str) -> str:
         """The value of a secret that the schedule's target names: `{"handler": …, "secrets": {name: reference}}`.
@@ -93,7 +136,9 @@ class Context:
         system's idempotency key, then record, and it happens at least once and is known to be done.
 
         Raises `NotRecorded` when the store stays silent, `ValueError` for a name or value that cannot be recorded.
-        An attempt whose lease was taken over records nothing: it is stopped on the spot.
+        An attempt whose lease was taken over records nothing: it is stopped on the spot. One that learns here that its
+        run's cancellation was asked for records nothing and gets `Cancelled`; once it knows, it may record what it
+        does to clean up.
         """
         return self._record(name, value)
 

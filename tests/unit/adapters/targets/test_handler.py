@@ -21,7 +21,7 @@ from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.sdk import Context, NotRecorded, Permanent, RegisteredTwice, handler, registered
-from tests.support.calls import KEY, Notebook, call
+from tests.support.calls import KEY, Felt, Notebook, call
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_SECONDS = 10
@@ -47,9 +47,15 @@ def make(notebook: Notebook | None = None, package: str = "functions.worker.hand
     )
 
 
-def run(name: str, payload: Any = None, notebook: Notebook | None = None, seconds: float = 5) -> Result:
+def run(
+    name: str,
+    payload: Any = None,
+    notebook: Notebook | None = None,
+    seconds: float = 5,
+    pulse: Felt | None = None,
+) -> Result:
     target = HandlerTarget(name)
-    return make(notebook).call(call(target, payload, seconds=seconds), target)
+    return make(notebook).call(call(target, payload, seconds=seconds), target, pulse or Felt())
 
 
 def ends(pid: int) -> bool:
@@ -264,9 +270,9 @@ def hanging_worker(seconds: float) -> subprocess.Popen[str]:
     code = (
         "import tests.unit.adapters.targets.test_handler as t; import os\n"
         "class Tell(t.Notebook):\n"
-        "    def record(self, *a):\n"
+        "    def record(self, *a, **k):\n"
         "        print(a[3], flush=True)\n"
-        "        return super().record(*a)\n"
+        "        return super().record(*a, **k)\n"
         f"t.run('test.hang', {{}}, Tell(), seconds={seconds})"
     )
     return subprocess.Popen(
@@ -434,7 +440,7 @@ def test_a_module_that_cannot_be_imported_harms_no_other_and_its_jobs_are_tried_
     handlers = make(package="some_jobs")
     for name, outcome in (("test.whole", Outcome.SUCCEEDED), ("test.in-the-broken-one", Outcome.FAILED)):
         target = HandlerTarget(name)
-        result = handlers.call(call(target), target)
+        result = handlers.call(call(target), target, Felt())
         assert (result.outcome, result.retryable) == (outcome, True)
     assert result.error is not None
     assert "some_jobs.broken: ModuleNotFoundError" in result.error
@@ -461,7 +467,7 @@ def test_nightly_billing_bills_each_account_once_over_all_attempts() -> None:
     notebook = Notebook()
     target = HandlerTarget("billing.nightly")
     for attempt in (1, 2):
-        result = make(notebook).call(call(target, {"accounts": ["a", "b"]}, attempt=attempt), target)
+        result = make(notebook).call(call(target, {"accounts": ["a", "b"]}, attempt=attempt), target, Felt())
         assert result.outcome is Outcome.SUCCEEDED
     assert notebook.records == {f"invoice-{name}": {"day": "2026-11-30", "attempt": 1} for name in "ab"}
 
@@ -472,7 +478,7 @@ def test_nightly_billing_does_not_retry_a_payload_that_no_retry_can_mend() -> No
 
 def test_the_flaky_sample_fails_twice_and_then_succeeds() -> None:
     target = HandlerTarget("demo.flaky")
-    outcomes = [make().call(call(target, attempt=n), target).outcome for n in (1, 2, 3)]
+    outcomes = [make().call(call(target, attempt=n), target, Felt()).outcome for n in (1, 2, 3)]
     assert outcomes == [Outcome.FAILED, Outcome.FAILED, Outcome.SUCCEEDED]
 
 
@@ -499,7 +505,7 @@ WITH_SECRETS = HandlerTarget("test.secrets", (("PEM", "cronfleet/acme/pem"), ("T
 
 def test_a_job_gets_its_secrets_and_what_it_says_of_them_is_blotted_out(capfd: pytest.CaptureFixture[str]) -> None:
     notebook = Notebook()
-    result = make(notebook).call(call(WITH_SECRETS), WITH_SECRETS)
+    result = make(notebook).call(call(WITH_SECRETS), WITH_SECRETS, Felt())
     assert notebook.records["token"] == "s3c12"
     said = capfd.readouterr().out
     assert "printed ***" in said
@@ -517,7 +523,7 @@ def test_a_job_gets_its_secrets_and_what_it_says_of_them_is_blotted_out(capfd: p
 def test_a_secret_that_cannot_be_read_fails_the_attempt_before_the_job_begins(reference: str, retryable: bool) -> None:
     notebook = Notebook()
     target = HandlerTarget("test.describe", (("TOKEN", reference),))
-    result = make(notebook).call(call(target), target)
+    result = make(notebook).call(call(target), target, Felt())
     assert (result.outcome, result.retryable) == (Outcome.FAILED, retryable)
     assert reference in str(result.error)
     assert notebook.records == {}
@@ -530,6 +536,6 @@ def asks(context: Context, payload: Any) -> None:
 
 def test_a_secret_that_the_target_does_not_name_is_refused_with_those_that_it_does() -> None:
     target = HandlerTarget("test.unknown-secret", (("TOKEN", "cronfleet/acme/token"),))
-    error = str(make().call(call(target), target).error)
+    error = str(make().call(call(target), target, Felt()).error)
     assert "no secret 'PASSWORD'" in error
     assert "TOKEN" in error

@@ -1,5 +1,6 @@
 """Lambda functions as targets."""
 
+import base64
 import io
 import json
 from typing import Any
@@ -10,11 +11,15 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets.lambda_function import LambdaFunctions
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt_log import LogPlace
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import LambdaTarget
-from tests.support.calls import KEY, call
+from tests.support.calls import KEY, Felt, call
 
 NAME = "cronfleet-target-billing"
+
+
+LOG = "START RequestId: r-1\n\nno account 42\n"
 
 
 class Functions:
@@ -23,6 +28,7 @@ class Functions:
     def __init__(self, answer: Any = b"null", failed: str | None = None) -> None:
         self.answer, self.failed = answer, failed
         self.waits: list[int] = []
+        self.pulse = Felt()
         self.invoked: list[dict[str, Any]] = []
 
     def client(self, seconds: int) -> Any:
@@ -34,13 +40,13 @@ class Functions:
         if isinstance(self.answer, Exception):
             raise self.answer
         answer: dict[str, Any] = {"StatusCode": 200, "Payload": io.BytesIO(self.answer)}
-        return {**answer, "FunctionError": self.failed} if self.failed else answer
+        told = {"LogResult": base64.b64encode(LOG.encode()).decode(), "ResponseMetadata": {"RequestId": "r-1"}}
+        return {**answer, **told, "FunctionError": self.failed} if self.failed else answer
 
     def run(self, name: str = NAME, payload: Any = None) -> Result:
         target = LambdaTarget(name)
-        return LambdaFunctions(client=self.client, clock=SystemClock()).call(
-            call(target, payload, seconds=30.5), target
-        )
+        functions = LambdaFunctions(client=self.client, clock=SystemClock(), region="us-east-1")
+        return functions.call(call(target, payload, seconds=30.5), target, self.pulse)
 
 
 def test_a_function_is_invoked_with_the_run_and_waited_for_until_the_deadline() -> None:
@@ -58,6 +64,17 @@ def test_a_function_is_invoked_with_the_run_and_waited_for_until_the_deadline() 
         "payload": {"amount": 12},
     }
     assert functions.waits == [30]
+
+
+def test_the_end_of_the_log_of_a_function_that_failed_is_kept_with_where_all_of_it_is() -> None:
+    functions = Functions(b"boom", "Unhandled")
+    functions.run("arn:aws:lambda:us-east-1:123456789012:function:cronfleet-target-bills:live")
+    assert functions.pulse.said == ["START RequestId: r-1", "no account 42"]
+    assert functions.pulse.place == LogPlace("us-east-1", "/aws/lambda/cronfleet-target-bills", request_id="r-1")
+    assert functions.pulse.is_whole
+    succeeded = Functions()
+    succeeded.run()
+    assert succeeded.pulse.lines == []
 
 
 def test_a_function_that_raised_has_failed_with_its_error() -> None:

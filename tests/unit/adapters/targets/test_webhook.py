@@ -20,7 +20,7 @@ from cronfleet.adapters.targets.webhook import Webhooks
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import WebhookTarget
-from tests.support.calls import KEY, call
+from tests.support.calls import KEY, Felt, call
 from tests.support.https_server import Receiver, receiving, respond
 
 SECRET = "cronfleet/acme/hooks"
@@ -69,6 +69,7 @@ def deliver(
     payload: Any = None,
     seconds: float = 5,
     attempt: int = 1,
+    pulse: Felt | None = None,
 ) -> Result:
     hooks = Webhooks(
         secrets=secrets or OneSecret(),
@@ -78,7 +79,7 @@ def deliver(
         ca_file=receiver.ca_file,
     )
     target = WebhookTarget(url or receiver.url(), secret)
-    return hooks.call(call(target, payload, seconds=seconds, attempt=attempt), target)
+    return hooks.call(call(target, payload, seconds=seconds, attempt=attempt), target, pulse or Felt())
 
 
 def test_a_run_is_posted_with_what_a_receiver_needs_to_know(receiver: Receiver) -> None:
@@ -143,7 +144,7 @@ def test_a_name_that_leads_into_the_own_network_is_refused_for_good(receiver: Re
 def test_no_way_of_writing_loopback_gets_through(receiver: Receiver, host: str) -> None:
     hooks = Webhooks(secrets=OneSecret(), clock=SystemClock(), ca_file=receiver.ca_file)
     target = WebhookTarget(receiver.url(host=host))
-    assert not hooks.call(call(target), target).retryable
+    assert not hooks.call(call(target), target, Felt()).retryable
     assert not receiver.received
 
 

@@ -58,6 +58,7 @@ class Kind(StrEnum):
     RUN_TIMERS = "run_timers"
     RUNS = "runs"
     RECEIPTS = "receipts"
+    ATTEMPT_LOGS = "attempt_logs"
     HEARTBEATS = "heartbeats"
     PINGS = "pings"
     CALENDARS = "calendars"

@@ -8,6 +8,12 @@ from cronfleet.domain.instant import Instant
 BEAT_SECONDS: Final = 5
 """At most so often an attempt's beats are written; what is told in between is written with the next."""
 
+LOG_SECONDS: Final = 30
+"""How often the log of an attempt that goes on is kept, where it has said something since."""
+
+LISTEN_SECONDS: Final = 5
+"""How often the row of an attempt is read that says nothing of itself, where somebody may have to ask it to end."""
+
 MAX_TEXT_CHARACTERS: Final = 200
 """Of what an attempt says beside its fraction: rows stay small."""
 
@@ -20,6 +26,6 @@ class Progress:
     fraction: float | None = None
     text: str = ""
 
-    def beaten(self, now: Instant) -> "Progress":
-        """The same, still alive at `now`."""
-        return Progress(now, self.fraction, self.text)
+    def beaten(self, now: Instant, fraction: float | None = None, text: str | None = None) -> "Progress":
+        """Alive at `now`, and so far; as before where nothing is said."""
+        return Progress(now, self.fraction if fraction is None else fraction, self.text if text is None else text)

@@ -173,6 +173,8 @@ class Policies:
     breaker: BreakerPolicy | None = None
     target_breaker: bool = True
     """Whether the breaker of its target counts its failures, and holds its runs back."""
+    heartbeat_seconds: int = 0
+    """An attempt that does not beat for so long is stopped; 0: it need not beat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.domain.zone_release import ZoneRelease
 from cronfleet.ports.alerts import AlertStore, PutAlert
 from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
+from cronfleet.ports.attempt_logs import AttemptLogStore
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.breakers import BreakerStore
 from cronfleet.ports.dead_letters import DeadLetterStore
@@ -480,6 +481,7 @@ class JobStore(
     ScheduleStore,
     VersionStore,
     RunStore,
+    AttemptLogStore,
     DeadLetterStore,
     ShardStore,
     RetimingStore,

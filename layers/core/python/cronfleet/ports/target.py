@@ -1,9 +1,12 @@
 """Targets: where a run is executed. A new kind is one adapter behind this port."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt_log import LogLine, LogPlace
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.target import Target
@@ -13,7 +16,8 @@ from cronfleet.domain.target import Target
 class Call:
     """One attempt as a target sees it.
 
-    `deadline_at` is when the attempt must have ended (it is stopped then); `fence` guards its receipts.
+    `deadline_at` is when the attempt must have ended (it is stopped then); `fence` guards its receipts. After
+    `heartbeat_seconds` without a beat it is stopped too; 0: it need not beat.
     """
 
     key: RunKey
@@ -23,12 +27,43 @@ class Call:
     deadline_at: Instant
     target: Target
     payload: Any
+    heartbeat_seconds: int = 0
+
+
+class Pulse(Protocol):
+    """What an attempt tells of itself while it goes on, and what it is told."""
+
+    @property
+    def cancel(self) -> CancelRequest | None:
+        """The request to cancel its run, as soon as it is known here."""
+        ...
+
+    def beat(self, fraction: float | None = None, text: str | None = None) -> None:
+        """It is alive; and so far, if it says so (`None`: as before). Written at most every `BEAT_SECONDS`.
+
+        Raises `FenceLost`: the attempt is to be stopped. A store that stays silent is asked at the next beat.
+        """
+        ...
+
+    def look(self) -> None:
+        """To be called every second or so while the attempt goes on: writes what is due, learns what can be learnt.
+
+        Raises `FenceLost`.
+        """
+        ...
+
+    def log(self, lines: Sequence[LogLine], *, is_whole: bool, place: LogPlace | None = None) -> None:
+        """What it has said until now, instead of what was given before: its end is kept with the attempt.
+
+        Written every `LOG_SECONDS` while it goes on, and when it is over.
+        """
+        ...
 
 
 class Targets(Protocol):
     """Every target kind behind one call."""
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
         """Run the attempt to its end or its deadline. A job that fails is a `Result`, never an exception."""
         ...
 
@@ -45,9 +80,19 @@ class FenceLost(Exception):
     """The attempt's lease is over and another has the run: it may record nothing any more."""
 
 
+class CancelAsked(Exception):
+    """The run's cancellation was asked for, which the attempt learns here; it may record all the same."""
+
+
 class Receipts(Protocol):
     """Effects that happen once per run and name, guarded by the run's fence."""
 
-    def record(self, key: RunKey, fence: int, name: str, value: Any, now: Instant) -> Receipt:
-        """Record `value` under (run, name) unless it is there; raises `FenceLost` when `fence` is not the run's."""
+    def record(
+        self, key: RunKey, fence: int, name: str, value: Any, now: Instant, *, knows_of_cancel: bool = False
+    ) -> Receipt:
+        """Record `value` under (run, name) unless it is there; raises `FenceLost` when `fence` is not the run's.
+
+        Raises `CancelAsked`, and records nothing, when the run's cancellation was asked for and the attempt does not
+        know that yet.
+        """
         ...

@@ -118,8 +118,11 @@ class Finishing:
 
     # --- after it was ---------------------------------------------------------------------------------------
 
-    def finish(self, ready: Ready, result: Result) -> None:
-        """Write what the attempt came to, with the timer of the next one where there is to be one."""
+    def finish(self, ready: Ready, result: Result) -> bool:
+        """Write what the attempt came to, with the timer of the next one where there is to be one.
+
+        False when the lease was lost, or the row is gone.
+        """
         spec, now = ready.definition.spec, self._now(ready.run.key)
         decided = decide_finish(ready.run, result, spec.policies.retry, now, target_kind(spec.target))
         run = self._write(ready.run, decided, ready.timer, spec.policies.timeout_seconds, ready.run.lease_until or 0)
@@ -127,6 +130,7 @@ class Finishing:
             self._report.ended(run)
             self._gates.release(run, ready.timer)
             self._slots.release(run.key.tenant, ready.slot, self._clock.now())
+        return run is not None
 
     # --- writing, as long as the row is ours ----------------------------------------------------------------
 

@@ -5,9 +5,12 @@ Each step is one decision of `domain/attempt.py` and one conditional write, in a
 one within a minute after the lease has ended.
 """
 
+from dataclasses import replace
+
 from cronfleet.domain.attempt import Result, deadline_at
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunKey, RunMessage
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import JobStore, NoAnswer
@@ -20,6 +23,7 @@ from cronfleet.services.entering import Entering
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
 from cronfleet.services.noticeboard import Noticeboard
+from cronfleet.services.pulse import RunPulse
 from cronfleet.services.slots import Slots
 from cronfleet.services.starting import NotSent, Starting
 from cronfleet.services.target_breakers import TargetBreakers
@@ -83,18 +87,29 @@ class Worker:
             return
         ready = self._entering.prepare(start, message)
         if ready is not None:
-            self._finishing.finish(ready, self._call(ready))
+            self._execute(ready)
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
 
-    def _call(self, ready: Ready) -> Result:
+    def _execute(self, ready: Ready) -> None:
+        run = ready.run
+        # Of a schedule whose newer runs cancel older ones, also a silent attempt hears of that in time.
+        listens = ready.timer.overlap is Overlap.CANCEL_OTHER
+        pulse = RunPulse(store=self._store, clock=self._clock, telemetry=self._telemetry, run=run, listens=listens)
+        result = self._call(ready, pulse)
+        is_written = self._finishing.finish(replace(ready, run=pulse.row), result)
+        pulse.close(is_written=is_written)
+
+    def _call(self, ready: Ready, pulse: RunPulse) -> Result:
         run, spec, now = ready.run, ready.definition.spec, self._now(ready.run.key)
         deadline = deadline_at(run, spec.policies.timeout_seconds, now)
         if deadline <= now:
             # This process stood still after the start; another may have the run by now.
             return Result(Outcome.TIMED_OUT, "its lease was nearly over before the target could be called")
         payload = run.payload if run.has_payload else spec.payload
-        result = self._targets.call(Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload))
+        beats = spec.policies.heartbeat_seconds
+        call = Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload, beats)
+        result = self._targets.call(call, pulse)
         self._breakers.hears(run, ready.definition, result, self._clock.now())
         return result

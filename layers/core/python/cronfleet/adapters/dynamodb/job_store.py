@@ -7,6 +7,7 @@ from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.alerts import DynamoAlerts
 from cronfleet.adapters.dynamodb.api_keys import DynamoApiKeys
+from cronfleet.adapters.dynamodb.attempt_logs import DynamoAttemptLogs
 from cronfleet.adapters.dynamodb.audit import DynamoAudit
 from cronfleet.adapters.dynamodb.breakers import DynamoBreakers
 from cronfleet.adapters.dynamodb.calendars import DynamoCalendars
@@ -49,6 +50,7 @@ class DynamoJobStore(
     DynamoSchedules,
     DynamoVersions,
     DynamoRuns,
+    DynamoAttemptLogs,
     DynamoDeadLetters,
     DynamoShards,
     DynamoRetimings,

@@ -41,7 +41,7 @@ _BATCH: Final = "B#"
 
 
 def schedule(tenant: str, schedule_id: str) -> str:
-    """The partition of a schedule, in the tables `schedules`, `runs` and `receipts`."""
+    """The partition of a schedule, in the tables `schedules`, `runs`, `attempts` and `receipts`."""
     return f"{tenant}#{schedule_id}"
 
 
@@ -119,6 +119,11 @@ def parse_errand(partition: str, sort: str) -> tuple[str, str, str]:
     """Tenant, kind and id, the reverse of `errand`; raises `ValueError`."""
     kind, _, errand_id = sort.removeprefix(_ERRAND).partition("#")
     return partition.partition("#")[0], kind, errand_id
+
+
+def attempt(key: RunKey, number: int) -> str:
+    """The sort key of what is kept of an attempt."""
+    return f"{run(key)}#{number:03}"
 
 
 def receipt(key: RunKey, name: str) -> str:

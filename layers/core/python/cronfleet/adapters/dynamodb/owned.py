@@ -84,7 +84,7 @@ class Look:
     def _of_schedule(self, tenant: str, schedule_id: str, limit: int) -> Iterator[Owned]:
         """All that is a schedule's own; its timer last, since that is what the index by tenant lists it by."""
         partition = keys.schedule(tenant, schedule_id)
-        for table, kind in ((schema.RUNS, Kind.RUNS), (schema.RECEIPTS, Kind.RECEIPTS)):
+        for table, kind in _BESIDE_TIMERS:
             for item in self._items(table, partition, limit):
                 yield _owned(kind, table, partition, item["sk"]["S"])
         name = heartbeat_name(tenant, schedule_id)
@@ -175,6 +175,13 @@ class Look:
             condition, values = f"{condition} AND begins_with(#sk, :prefix)", {**values, ":prefix": text(prefix)}
         return self._database.query(table, condition, values, limit=limit, start=start, consistent=True)
 
+
+_BESIDE_TIMERS: Final = (
+    (schema.RUNS, Kind.RUNS),
+    (schema.ATTEMPTS, Kind.ATTEMPT_LOGS),
+    (schema.RECEIPTS, Kind.RECEIPTS),
+)
+"""What has the partition of a schedule in a table of its own."""
 
 LOOKS: Final[Mapping[Stage, Callable[[Look, str, str | None, int], Found]]] = {
     Stage.KEYS: Look.of_keys,

@@ -265,6 +265,22 @@ class BatchRecord(Model):
     expires_at = WholeAttribute()
 
 
+class AttemptLogRecord(Model):
+    """The end of an attempt's log; `lines` is packed, because a write pays for its size."""
+
+    class Meta:
+        table_name = schema.ATTEMPTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    kept_at = WholeAttribute()
+    lines = BinaryAttribute(legacy_encoding=False)
+    is_cut = BooleanAttribute(null=True)
+    place = JsonAttribute(null=True)
+    kept_days = WholeAttribute()
+    expires_at = WholeAttribute()
+
+
 class BooksRecord(Model):
     """How far the sweeper has closed a shard's books; `owed` is packed."""
 

@@ -205,6 +205,14 @@ BREAKERS: Final = Table(
 )
 """Breakers of targets by tenant and id; those that nobody has tried for long expire."""
 
+ATTEMPTS: Final = Table(
+    name="attempts",
+    partition=Key("pk"),
+    sort=Key("sk"),
+    ttl=TTL_ATTRIBUTE,
+)
+"""The end of what each attempt logged, where it logged anything; kept as long as its run's row."""
+
 TABLES: Final = (
     SCHEDULES,
     RUNS,
@@ -220,4 +228,5 @@ TABLES: Final = (
     OPERATIONS,
     ALERTS,
     BREAKERS,
+    ATTEMPTS,
 )

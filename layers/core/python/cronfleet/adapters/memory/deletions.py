@@ -13,6 +13,7 @@ from cronfleet.ports.deletions import Found, InsertDeletion
 
 _SCHEDULES: Final = (
     Kind.RUNS,
+    Kind.ATTEMPT_LOGS,
     Kind.RECEIPTS,
     Kind.PINGS,
     Kind.HEARTBEATS,
@@ -137,6 +138,9 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
         key for key, timer in state.run_timers.items() if timer.key.tenant == tenant
     ],
     Kind.RUNS: lambda state, tenant: [key.run_id for key in state.runs if key.tenant == tenant],
+    Kind.ATTEMPT_LOGS: lambda state, tenant: [
+        (key.run_id, attempt) for key, attempt in state.attempt_logs if key.tenant == tenant
+    ],
     Kind.RECEIPTS: lambda state, tenant: [(key.run_id, name) for key, name in state.receipts if key.tenant == tenant],
     Kind.HEARTBEATS: lambda state, tenant: [
         name for name, heartbeat in state.heartbeats.items() if heartbeat.tenant == tenant
@@ -245,6 +249,7 @@ _REMOVERS: Final[Mapping[Kind, Callable[[State, Owned], None]]] = {
 _HOLDERS: Final[Mapping[Kind, Callable[[State, tuple[str, ...]], tuple[dict[Any, Any], Any]]]] = {
     Kind.API_KEYS: lambda state, place: (state.api_keys, place[0]),
     Kind.VERSIONS: lambda state, place: (state.definitions, ((place[0], place[1]), int(place[2]))),
+    Kind.ATTEMPT_LOGS: lambda state, place: (state.attempt_logs, (RunKey.parse(place[0]), int(place[1]))),
     Kind.RECEIPTS: lambda state, place: (state.receipts, (RunKey.parse(place[0]), place[1])),
     Kind.HEARTBEATS: lambda state, place: (state.heartbeats, place[0]),
     Kind.CALENDARS: lambda state, place: (state.calendar_heads, (place[0], place[1])),

@@ -2,6 +2,7 @@
 
 from cronfleet.adapters.memory.alerts import MemoryAlerts
 from cronfleet.adapters.memory.api_keys import MemoryApiKeys
+from cronfleet.adapters.memory.attempt_logs import MemoryAttemptLogs
 from cronfleet.adapters.memory.audit import MemoryAudit
 from cronfleet.adapters.memory.breakers import MemoryBreakers
 from cronfleet.adapters.memory.calendars import MemoryCalendars
@@ -37,6 +38,7 @@ class MemoryJobStore(
     MemoryVersions,
     MemoryCalendars,
     MemoryRuns,
+    MemoryAttemptLogs,
     MemoryDeadLetters,
     MemoryShards,
     MemoryRetimings,

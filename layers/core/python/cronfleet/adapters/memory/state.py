@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.domain.api_key import ApiKey
+from cronfleet.domain.attempt_log import AttemptLog
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.audit_chain import Chain, Head, Seal
 from cronfleet.domain.books import Books
@@ -55,6 +56,7 @@ class State:
     """Who waits at each, and its `rev`."""
     runs: dict[RunKey, Run] = field(default_factory=dict)
     history: dict[ScheduleKey, list[RunKey]] = field(default_factory=dict)
+    attempt_logs: dict[tuple[RunKey, int], AttemptLog] = field(default_factory=dict)
     letters: dict[str, set[RunKey]] = field(default_factory=dict)
     """By owner the rows that came to be its letters; those that have become another's since are passed over."""
     unreadable: dict[tuple[Instant, str], UnreadableMessage] = field(default_factory=dict)

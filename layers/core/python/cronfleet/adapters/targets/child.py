@@ -38,6 +38,12 @@ _PR_SET_PDEATHSIG: Final = 1
 Request = Mapping[str, Any]
 Work = Callable[["Channel"], Result]
 Answer = Callable[[Request], Request]
+Look = Callable[[], Result | None]
+"""Looks after the attempt while its child works; a result ends it."""
+
+
+def look_away() -> None:
+    """Looks at nothing."""
 
 
 class Garbled(Exception):
@@ -93,11 +99,11 @@ def _decoded(line: bytes) -> Request:
     return message
 
 
-def run_in_child(work: Work, seconds: float, answer: Answer) -> Result:
+def run_in_child(work: Work, seconds: float, answer: Answer, look: Look = look_away) -> Result:
     """Do `work` in a child process and give its result; kill it after `seconds`.
 
-    `answer` serves, in this process, what the child asks through its channel; what it raises ends the child and is
-    raised from here.
+    `answer` serves, in this process, what the child asks through its channel; `look` is called a few times a second
+    meanwhile. What either raises ends the child and is raised from here.
     """
     ours, theirs = socket.socketpair()
     ours.settimeout(PARENT_SEND_SECONDS)
@@ -114,7 +120,7 @@ def run_in_child(work: Work, seconds: float, answer: Answer) -> Result:
         os.setpgid(pid, pid)  # The child does so too: whoever comes first, the group is there before it is killed.
     child = _Child(pid, Channel(ours))
     try:
-        return child.attend(seconds, answer)
+        return child.attend(seconds, answer, look)
     finally:
         child.stop()
 
@@ -126,23 +132,29 @@ class _Child:
         self._pid = pid
         self._channel = channel
 
-    def attend(self, seconds: float, answer: Answer) -> Result:
+    def attend(self, seconds: float, answer: Answer, look: Look) -> Result:
         """Serve the child until it ends or its time is up."""
         left = seconds
         try:
             while left > 0:
                 step, before = min(left, POLL_SECONDS), time.monotonic()
                 if not self._channel.wait(step):
+                    if self._end() is not None:
+                        return self._died()
+                    stopped = look()
+                    if stopped is not None:
+                        return stopped
                     # What was waited counts, even by a clock that stands still; and what the clock says, if that is
                     # more: a worker that stood still itself must not go on past its limit, and so past its lease.
                     left -= max(step, time.monotonic() - before)
-                    if self._end() is not None:
-                        return self._died()
                     continue
                 for message in self._channel.read():
                     if "result" in message:
                         return _result(message["result"])
                     self._channel.send(answer(message.get("request") or {}))
+                stopped = look()
+                if stopped is not None:
+                    return stopped
                 left -= time.monotonic() - before
         except EOFError:
             return self._died()

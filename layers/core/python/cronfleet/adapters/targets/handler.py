@@ -1,7 +1,6 @@
 """Python handlers: jobs registered with `cronfleet.sdk.handler`, each attempt in a process of its own."""
 
 import importlib
-import json
 import logging
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -9,20 +8,19 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from cronfleet.adapters.targets import job_log
-from cronfleet.adapters.targets.child import Channel, Request, run_in_child
+from cronfleet.adapters.targets.attending import Attending, JobLine
+from cronfleet.adapters.targets.child import Channel, run_in_child
+from cronfleet.adapters.targets.log_tail import LogTail
 from cronfleet.adapters.targets.redaction import Redaction
 from cronfleet.adapters.targets.secrets import SecretRefused, SecretUnavailable
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt_log import LogPlace
 from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import NoAnswer
-from cronfleet.ports.target import Call, FenceLost, Receipt, Receipts
-from cronfleet.sdk import Context, Job, NotRecorded, Permanent, registered
-
-MAX_RECEIPT_NAME: Final = 128
-MAX_RECEIPT_BYTES: Final = 16 * 1024
+from cronfleet.ports.target import Call, FenceLost, Pulse, Receipts
+from cronfleet.sdk import Cancelled, Context, Job, Permanent, registered
 
 NOTHING: Final = Redaction()
 
@@ -35,14 +33,26 @@ logger = logging.getLogger(__name__)
 class PythonHandlers:
     """Calls the jobs that the modules of `package` register."""
 
-    def __init__(self, *, package: str, receipts: Receipts, clock: Clock, read_secret: ReadSecret) -> None:
-        """`read_secret` gives the value of a tenant's secret; it raises `SecretRefused` and `SecretUnavailable`."""
+    def __init__(
+        self,
+        *,
+        package: str,
+        receipts: Receipts,
+        clock: Clock,
+        read_secret: ReadSecret,
+        log_place: LogPlace | None = None,
+    ) -> None:
+        """`read_secret` gives the value of a tenant's secret; it raises `SecretRefused` and `SecretUnavailable`.
+
+        `log_place` is where this process's log goes.
+        """
+        self._log_place = log_place
         self._read_secret = read_secret
         self._receipts = receipts
         self._clock = clock
         self._broken = load(package)
 
-    def call(self, call: Call, target: HandlerTarget) -> Result:
+    def call(self, call: Call, target: HandlerTarget, pulse: Pulse) -> Result:
         """Run the job in a child process until it ends or its deadline comes."""
         job = registered().get(target.name)
         if job is None:
@@ -57,21 +67,25 @@ class PythonHandlers:
         seconds = (call.deadline_at - self._clock.now()) / SECOND
         if seconds <= 0:
             return Result(Outcome.TIMED_OUT, "its time was over when its secrets had been read")
-        work = partial(_work, job, call, self._clock, secrets)
+        tail = LogTail()
         try:
-            return run_in_child(work, seconds, partial(self._record, call))
+            return self._attend(job, call, secrets, seconds, pulse, tail)
+        finally:
+            tail.close()
+
+    def _attend(
+        self, job: Job, call: Call, secrets: Mapping[str, str], seconds: float, pulse: Pulse, tail: LogTail
+    ) -> Result:
+        attending = Attending(
+            call, receipts=self._receipts, clock=self._clock, pulse=pulse, tail=tail, place=self._log_place
+        )
+        work = partial(_work, job, call, self._clock, secrets, tail)
+        try:
+            return run_in_child(work, seconds, attending.answer, attending.look)
         except FenceLost:
             return Result(Outcome.FAILED, "stopped: its lease was over and another attempt has the run")
-
-    def _record(self, call: Call, request: Request) -> Request:
-        """Serve a job's receipt. Here and not in the child: a child that is stopped can have no effect after it."""
-        name, value = str(request.get("receipt")), request.get("value")
-        try:
-            receipt = self._receipts.record(call.key, call.fence, name, value, self._clock.now())
-        except NoAnswer:
-            # Not asked again: a second call of ours would not know a first one that arrived for its own.
-            return {"unanswered": True}
-        return {"first": receipt.first, "value": receipt.value}
+        finally:
+            attending.pass_log_on()
 
     def _unknown(self, name: str) -> Result:
         names = ", ".join(sorted(registered())) or "none"
@@ -120,11 +134,22 @@ def describe(error: BaseException, redact: Redaction = NOTHING) -> str:
 # --- in the child ------------------------------------------------------------------------------------------------
 
 
-def _work(job: Job, call: Call, clock: Clock, secrets: Mapping[str, str], channel: Channel) -> Result:
+def _work(job: Job, call: Call, clock: Clock, secrets: Mapping[str, str], tail: LogTail, channel: Channel) -> Result:
     redact = Redaction(secrets.values())
-    context = _context(call, clock, secrets, redact, channel)
+    line = JobLine(channel, redact)
+    context = _context(call, clock, secrets, redact, tail, line)
+    result = _called(job, context, call, redact)
+    line.say()  # What it told last, in case that has waited.
+    return result
+
+
+def _called(job: Job, context: Context, call: Call, redact: Redaction) -> Result:
     try:
         job(context, call.payload)
+    except Cancelled as error:
+        if context.cancelled:
+            return Result(Outcome.CANCELLED, "it gave up, as its cancellation was asked for")
+        return Result(Outcome.FAILED, describe(error, redact))
     except SystemExit as error:
         if error.code in (None, 0):
             return Result(Outcome.SUCCEEDED)
@@ -135,7 +160,9 @@ def _work(job: Job, call: Call, clock: Clock, secrets: Mapping[str, str], channe
     return Result(Outcome.SUCCEEDED)
 
 
-def _context(call: Call, clock: Clock, secrets: Mapping[str, str], redact: Redaction, channel: Channel) -> Context:
+def _context(
+    call: Call, clock: Clock, secrets: Mapping[str, str], redact: Redaction, tail: LogTail, line: JobLine
+) -> Context:
     key = call.key
     fields = {
         "run_id": key.run_id,
@@ -152,25 +179,10 @@ def _context(call: Call, clock: Clock, secrets: Mapping[str, str], redact: Redac
         nominal_at=to_datetime(key.nominal_at),
         due_at=to_datetime(call.due_at),
         deadline=to_datetime(call.deadline_at),
-        logger=job_log.redirect(fields, redact),
+        logger=job_log.redirect(fields, redact, tail, clock),
         _deadline_at=call.deadline_at,
         _clock=clock,
-        _record=partial(_receipt, channel),
+        _record=line.receipt,
+        _line=line,
         _secrets=secrets,
     )
-
-
-def _receipt(channel: Channel, name: str, value: Any) -> Receipt:
-    """Ask the parent to record; what cannot be recorded is refused here, where the job's author sees the line."""
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_RECEIPT_NAME:
-        raise ValueError(f"a receipt's name is a text of 1 to {MAX_RECEIPT_NAME} characters, not {name!r:.100}")
-    try:
-        size = len(json.dumps(value, allow_nan=False).encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"the value of receipt {name!r} is not JSON: {error}") from error
-    if size > MAX_RECEIPT_BYTES:
-        raise ValueError(f"the value of receipt {name!r} has {size} bytes; at most {MAX_RECEIPT_BYTES} are recorded")
-    answer = channel.ask({"receipt": name, "value": value})
-    if "first" not in answer:
-        raise NotRecorded(f"the store did not say whether receipt {name!r} was recorded")
-    return Receipt(answer["first"], answer["value"])

@@ -4,31 +4,62 @@ import io
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, TextIO
 
+from cronfleet.adapters.targets.log_tail import LogTail
 from cronfleet.adapters.targets.redaction import Redaction
 from cronfleet.domain.instant import SECOND, to_text
+from cronfleet.ports.clock import Clock
 
 LOGGER: Final = "cronfleet.job"
+
+_TRACEBACK: Final = logging.Formatter()
 
 _OWN_FIELDS: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
-def redirect(fields: Mapping[str, object], redact: Redaction) -> logging.Logger:
+def redirect(fields: Mapping[str, object], redact: Redaction, tail: LogTail, clock: Clock) -> logging.Logger:
     """Give every line of this process `fields`, and take out what `redact` blots out; the logger for a job.
 
-    Called in the job's own process.
+    Called in the job's own process. `tail` gets each line as well, as people read it.
     """
     out = sys.stdout
     handler = logging.StreamHandler(out)
     handler.setFormatter(_Formatter(fields, redact))
-    logging.root.handlers[:] = [handler]
+    logging.root.handlers[:] = [handler, _Tailing(tail, redact)]
     logger = logging.getLogger(LOGGER)
     logger.setLevel(logging.INFO)
-    sys.stdout = _Lines(out, {**fields, "stream": "stdout"}, redact)
-    sys.stderr = _Lines(out, {**fields, "stream": "stderr"}, redact)
+    for stream in ("stdout", "stderr"):
+        setattr(sys, stream, _Lines(out, {**fields, "stream": stream}, redact, partial(_add, tail, clock)))
     return logger
+
+
+def _add(tail: LogTail, clock: Clock, line: str) -> None:
+    tail.add(clock.now(), "INFO", line)
+
+
+class _Tailing(logging.Handler):
+    """Keeps the message of each record, with what the caller passed as `extra`, and the traceback."""
+
+    def __init__(self, tail: LogTail, redact: Redaction) -> None:
+        super().__init__()
+        self._tail = tail
+        self._redact = redact
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        extra = _extra(record)
+        if extra:
+            text = f"{text} {json.dumps(extra, default=str, ensure_ascii=False)}"
+        if record.exc_info:
+            text = f"{text}\n{_TRACEBACK.formatException(record.exc_info)}"
+        self._tail.add(int(record.created * SECOND), record.levelname, self._redact(text))
+
+
+def _extra(record: logging.LogRecord) -> dict[str, object]:
+    return {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
 
 
 class _Formatter(logging.Formatter):
@@ -40,12 +71,11 @@ class _Formatter(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
         line: dict[str, object] = {
             "level": record.levelname,
             "message": record.getMessage(),
             "timestamp": to_text(int(record.created * SECOND)),
-            **extra,
+            **_extra(record),
             **self._fields,
         }
         if record.exc_info:
@@ -56,7 +86,10 @@ class _Formatter(logging.Formatter):
 class _Lines(io.TextIOBase):
     """A text stream that turns each printed line into an object with the attempt's fields."""
 
-    def __init__(self, out: TextIO, fields: Mapping[str, object], redact: Redaction) -> None:
+    def __init__(
+        self, out: TextIO, fields: Mapping[str, object], redact: Redaction, keep: Callable[[str], None]
+    ) -> None:
+        self._keep = keep
         self._out = out
         self._fields = fields
         self._redact = redact
@@ -78,5 +111,6 @@ class _Lines(io.TextIOBase):
         return True
 
     def _put(self, line: str) -> None:
+        self._keep(self._redact(line))
         self._out.write(self._redact(json.dumps({"level": "INFO", "message": line, **self._fields})) + "\n")
         self._out.flush()  # A job that is stopped at its time limit leaves its last words.

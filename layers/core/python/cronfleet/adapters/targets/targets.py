@@ -13,10 +13,11 @@ from cronfleet.adapters.targets.lambda_function import LambdaFunctions
 from cronfleet.adapters.targets.secrets import Secrets
 from cronfleet.adapters.targets.webhook import Webhooks
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt_log import LogPlace
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.target import Call, Receipts
+from cronfleet.ports.target import Call, Pulse, Receipts
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -29,33 +30,44 @@ class AllTargets:
     """Calls each target by its kind; what a kind needs is made when it is first called."""
 
     def __init__(
-        self, *, receipts: Receipts, clock: Clock, handlers_package: str, allowed_networks: Sequence[str] = ()
+        self,
+        *,
+        receipts: Receipts,
+        clock: Clock,
+        handlers_package: str,
+        allowed_networks: Sequence[str] = (),
+        log_place: LogPlace | None = None,
     ) -> None:
         self._clock = clock
+        self._log_place = log_place
         self._allowed_networks = allowed_networks
         self._handlers = PythonHandlers(
-            package=handlers_package, receipts=receipts, clock=clock, read_secret=self._read_secret
+            package=handlers_package,
+            receipts=receipts,
+            clock=clock,
+            read_secret=self._read_secret,
+            log_place=log_place,
         )
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
         """See `Targets.call`. A fault of an adapter fails this attempt, and is logged with its traceback."""
         if call.deadline_at <= self._clock.now():
             return Result(Outcome.TIMED_OUT, "its time was over before it could be called")
         try:
-            return self._dispatch(call)
+            return self._dispatch(call, pulse)
         except Exception as error:
             logger.exception("target_broken: %s", call.key.run_id)
             return Result(Outcome.FAILED, describe(error))
 
-    def _dispatch(self, call: Call) -> Result:
+    def _dispatch(self, call: Call, pulse: Pulse) -> Result:
         target = call.target
         match target:
             case HandlerTarget():
-                return self._handlers.call(call, target)
+                return self._handlers.call(call, target, pulse)
             case WebhookTarget():
-                return self._webhooks.call(call, target)
+                return self._webhooks.call(call, target, pulse)
             case LambdaTarget():
-                return self._lambda_functions.call(call, target)
+                return self._lambda_functions.call(call, target, pulse)
         assert_never(target)
 
     def _read_secret(self, tenant: str, name: str) -> str:
@@ -75,7 +87,9 @@ class AllTargets:
 
     @functools.cached_property
     def _lambda_functions(self) -> LambdaFunctions:
-        return LambdaFunctions(client=_lambda_client, clock=self._clock)
+        return LambdaFunctions(
+            client=_lambda_client, clock=self._clock, region=self._log_place.region if self._log_place else ""
+        )
 
 
 @functools.cache

@@ -31,22 +31,23 @@ from urllib3.exceptions import (
 )
 
 from cronfleet.adapters.targets.addresses import Address, is_allowed, may_reach, networks
-from cronfleet.adapters.targets.child import Channel, Request, run_in_child
+from cronfleet.adapters.targets.child import Channel, Request, Work, run_in_child
+from cronfleet.adapters.targets.log_tail import LogTail
 from cronfleet.adapters.targets.secrets import SecretRefused, Secrets, SecretUnavailable
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.instant import SECOND, to_datetime, to_text
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import WebhookTarget
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, FenceLost, Pulse
 
 MAX_REDIRECTS: Final = 3
 MAX_ADDRESSES: Final = 3
 """Addresses of one name that are tried before the attempt fails."""
 
 CONNECT_SECONDS: Final = 10.0
-MAX_ANSWER_BYTES: Final = 1024
-"""How much of a failed answer's body is read, for the error's text; a success's body is not read at all."""
+MAX_ANSWER_BYTES: Final = 4096
+"""How much of a failed answer's body is read, to be kept; a success's body is not read at all."""
 
 MAX_SHOWN_CHARACTERS: Final = 200
 
@@ -78,7 +79,17 @@ class _Message:
 class _Reply:
     status: int
     location: str | None
-    text: str
+    body: str
+    """The beginning of it, of an answer that is no success."""
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def text(self) -> str:
+        """The first words of the body, for the error's text."""
+        return " ".join(_printable(self.body).split())[:MAX_SHOWN_CHARACTERS]
 
 
 def resolve(host: str, port: int) -> Sequence[Address]:
@@ -106,8 +117,11 @@ class Webhooks:
         self._resolve = resolve
         self._ca_file = ca_file
 
-    def call(self, call: Call, target: WebhookTarget) -> Result:
-        """Deliver once: POST, follow what must be followed, judge the answer."""
+    def call(self, call: Call, target: WebhookTarget, pulse: Pulse) -> Result:
+        """Deliver once: POST, follow what must be followed, judge the answer.
+
+        Of an answer that is no success the status and the beginning of its body are kept.
+        """
         try:
             message = self._message(call, target)
         except SecretRefused as error:
@@ -116,7 +130,27 @@ class Webhooks:
             return Result(Outcome.FAILED, str(error))
         self._tls()  # Made before the fork, once for all deliveries of this process.
         seconds = (call.deadline_at - self._clock.now()) / SECOND
-        return run_in_child(partial(self._work, target.url, message), seconds, _no_answer)
+        tail = LogTail()
+        try:
+            return self._attend(partial(self._work, target.url, message, tail), seconds, pulse, tail)
+        finally:
+            tail.close()
+
+    def _attend(self, work: Work, seconds: float, pulse: Pulse, tail: LogTail) -> Result:
+        def look() -> Result | None:
+            pulse.look()
+            if pulse.cancel is None:
+                return None
+            return Result(Outcome.CANCELLED, "given up: its cancellation was asked for; what was sent may arrive")
+
+        try:
+            return run_in_child(work, seconds, _no_answer, look)
+        except FenceLost:
+            return Result(Outcome.FAILED, "given up: its lease was over and another attempt has the run")
+        finally:
+            lines, is_whole = tail.read()
+            if lines:
+                pulse.log(lines, is_whole=is_whole)
 
     # --- the message ---------------------------------------------------------------------------------------
 
@@ -150,9 +184,9 @@ class Webhooks:
 
     # --- in the child --------------------------------------------------------------------------------------
 
-    def _work(self, url: str, message: _Message, _channel: Channel) -> Result:
+    def _work(self, url: str, message: _Message, tail: LogTail, _channel: Channel) -> Result:
         try:
-            return self._deliver(url, message)
+            return self._deliver(url, message, tail)
         except (Forbidden, LocationValueError) as error:
             return _failed(str(error), retryable=False)
         except SSLError as error:
@@ -160,13 +194,23 @@ class Webhooks:
         except (HTTPError, OSError) as error:
             return _failed(f"{type(error).__name__}: {error}")
 
-    def _deliver(self, url: str, message: _Message) -> Result:
+    def _deliver(self, url: str, message: _Message, tail: LogTail) -> Result:
         for _ in range(MAX_REDIRECTS + 1):
             reply = self._post(url, message)
             if reply.status not in FOLLOWED or reply.location is None:
+                self._keep(reply, tail)
                 return _judge(reply)
             url = _followed(url, reply.location)
         return _failed(f"more than {MAX_REDIRECTS} redirects, the last to {url}")
+
+    def _keep(self, reply: _Reply, tail: LogTail) -> None:
+        if reply.is_success:
+            return
+        now = self._clock.now()
+        tail.add(now, "ERROR", f"HTTP {reply.status}")
+        for line in reply.body.splitlines():
+            if line.strip():
+                tail.add(now, "ERROR", _printable(line))
 
     def _post(self, url: str, message: _Message) -> _Reply:
         parts = _split(url)
@@ -291,20 +335,19 @@ def _followed(url: str, location: str) -> str:
 
 
 def _judge(reply: _Reply) -> Result:
-    if 200 <= reply.status < 300:
+    if reply.is_success:
         return Result(Outcome.SUCCEEDED)
     said = f": {reply.text}" if reply.text else ""
     return _failed(f"HTTP {reply.status}{said}", retryable=reply.status not in PERMANENT)
 
 
 def _beginning(response: urllib3.BaseHTTPResponse) -> str:
-    """The first words of an answer's body, for the error's text."""
+    """The beginning of an answer's body."""
     try:
         data = response.read1(MAX_ANSWER_BYTES)
     except (HTTPError, OSError):
         return ""
-    text = data.decode("utf-8", "replace")
-    return " ".join(_printable(text).split())[:MAX_SHOWN_CHARACTERS]
+    return data.decode("utf-8", "replace")
 
 
 def _printable(characters: Iterable[str]) -> str:
