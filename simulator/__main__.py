@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simulator import planted
 from simulator.faults import KINDS
+from simulator.planted_kin import KIN_FAULTS
 from simulator.planting import plant
 
 DEFAULT_HOURS: Final = 2.0
@@ -36,7 +37,9 @@ def _run_seeds(options: Any) -> int:
     broken = 0
     for seed in range(options.seed, options.seed + options.seeds):
         hours = options.hours or DEFAULT_HOURS
-        report = simulate(seed, hours, options.schedules, options.faults, zone_release=options.zone_release)
+        report = simulate(
+            seed, hours, options.schedules, options.faults, zone_release=options.zone_release, families=options.families
+        )
         for line in lines(report, verbose=options.seeds == 1 or options.verbose):
             print(line)
         broken += report.violation is not None
@@ -53,7 +56,8 @@ def _run_planted(options: Any) -> int:
     from simulator.simulation import simulate
 
     for seed in range(options.seed, options.seed + options.seeds):
-        report = simulate(seed, options.hours or PLANTED_HOURS, options.schedules, options.faults)
+        hours, families = options.hours or PLANTED_HOURS, fault in KIN_FAULTS
+        report = simulate(seed, hours, options.schedules, options.faults, families=families)
         if report.violation is not None:
             print(f"{fault.name}: caught by seed {seed}, the {seed - options.seed + 1}. of {options.seeds}")
             for line in lines(report, verbose=options.verbose):
@@ -80,6 +84,7 @@ def _parse(arguments: Sequence[str]) -> Any:
     parser.add_argument(
         "--zone-release", action="store_true", help="deploy another release of the zone data in mid-run"
     )
+    parser.add_argument("--families", action="store_true", help="a tenant more, whose schedules run after one another")
     parser.add_argument("--verbose", action="store_true", help="the whole report of each seed")
     options = parser.parse_args(arguments)
     if options.hours is not None and not 0 < options.hours <= 1_000:

@@ -11,6 +11,7 @@ from simulator.planted_cancels import CANCEL_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
+from simulator.planted_kin import KIN_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
@@ -44,6 +45,7 @@ FAULTS: Final = (
     *RATE_FAULTS,
     *LETTER_FAULTS,
     *CANCEL_FAULTS,
+    *KIN_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

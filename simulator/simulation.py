@@ -10,9 +10,10 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import cancelling, doomed, freezing, population, quotas, zone_change
+from simulator import cancelling, doomed, freezing, kin, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
+from simulator.checkers.kin import check_kin
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
@@ -74,17 +75,20 @@ def simulate(
     *,
     zone_release: bool = False,
     deletion: bool = False,
+    families: bool = False,
 ) -> Report:
     """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
 
     With `zone_release` another release of the zone data is deployed meanwhile; with `deletion` a tenant more is there,
-    and deleted meanwhile.
+    and deleted meanwhile; with `families` one whose schedules run after one another.
     """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
     calm_at = START + stormy
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
     rate = rng.choice([_tight_rate(schedules), WIDE_RATE])
+    if families:
+        rate = WIDE_RATE  # A stall makes many wait that are due at different seconds: the pace is for other worlds.
     world = World(seed, faults, rate, limits=_limits(random.Random(f"{seed}/limits"), schedules))
     _populate(world, rng, schedules, calm_at)
     _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
@@ -98,6 +102,7 @@ def simulate(
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
+    kinfolk = kin.found(world, random.Random(f"{seed}/kin"), START, calm_at) if families else None
     told = doomed.doom(world, random.Random(f"{seed}/doom"), START, calm_at) if deletion else None
     world.loop.run_until(calm_at)
     world.weather.calm()
@@ -107,6 +112,7 @@ def simulate(
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
     wrongs = [] if told is None else _doom_of(world, told, end_at)
+    wrongs += [] if kinfolk is None else check_kin(world, kinfolk, settled_at)
     violation = min([one for one in (first_violation(world, spans), *wrongs) if one], default=None, key=_when)
     if upgrade is not None:
         broken = check_zone_change(world, upgrade, spans)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from simulator import population, zone_change
 from simulator.checkers.nominals import instant, nominals
 from simulator.checkers.violation import Violation
+from simulator.kin import is_dependant
 from simulator.world import World
 
 NEW_EPOCH: Final = frozenset({"create", "retime", "resume", "cancel"})
@@ -39,6 +40,9 @@ def check_ledger(world: World, settled_at: int) -> Iterator[Violation]:
     for key, epochs in _epochs(world).items():
         if zone_change.is_mover(key):
             rows.pop(key, None)  # Which data named what, and when, is for another checker.
+            continue
+        if is_dependant(key):
+            rows.pop(key, None)  # Its parents name its times: that is for another checker.
             continue
         yield from _check_schedule(key, epochs, rows.pop(key, []), settled_at)
     for key in rows:

@@ -129,3 +129,10 @@ def test_a_deletion_with_a_fault_in_it_is_caught(
     caught = next((violation for violation in found if violation is not None), None)
     assert caught is not None
     assert caught.promise == promise
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_schedules_that_run_after_one_another_come_together_in_a_storm(seed: int) -> None:
+    report = simulate(seed, hours=0.3, schedules=3, families=True)
+    assert report.violation is None
+    assert report.reasons["parents"] > 0

@@ -71,7 +71,9 @@ def arrived(row: Run, dependant: Timer, parent: Run, now: Instant) -> Run | None
         return None
     joined = {**row.joined, parent.key.schedule_id: parent.status}
     complete = not missing(_policy(dependant), joined)
-    return row.moved(RunStatus.QUEUED, joined=joined, due_at=ceil_second(now) if complete else row.due_at)
+    # What is due by its deadline already may be on its way: it starts no earlier than its row says.
+    due_at = min(row.due_at, ceil_second(now)) if complete else row.due_at
+    return row.moved(RunStatus.QUEUED, joined=joined, due_at=due_at)
 
 
 def timer_of(row: Run, dependant: Timer) -> RunTimer:
