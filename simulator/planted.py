@@ -10,8 +10,8 @@ from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_cancels import CANCEL_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
-from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_kin import KIN_FAULTS
+from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS

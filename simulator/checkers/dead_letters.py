@@ -19,7 +19,7 @@ class DeadLetters(Protocol):
 
 
 CONSUMED_WITHIN: Final = 30 * MINUTE
-"""How long a dead message may stand in its queue before the end: its consumer may die a few times, and have it again."""
+"""How long a dead message may stand in its queue before the end: its consumer may die and have it again."""
 
 
 def check_dead_letters(world: DeadLetters, end_at: int) -> Iterator[Violation]:
