@@ -10,7 +10,7 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import cancelling, doomed, freezing, kin, population, quotas, zone_change
+from simulator import cancelling, doomed, freezing, kin, operating, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
 from simulator.checkers.kin import check_kin
@@ -43,6 +43,9 @@ VERSIONS_PER_HOUR: Final = 120
 FROZEN_WORLDS: Final = 0.6
 CANCELLING_WORLDS: Final = 0.6
 """In so many worlds callers freeze and thaw."""
+
+OPERATED_WORLDS: Final = 0.5
+"""In so many worlds callers have dates of the past run again."""
 
 WIDE_RATE: Final = Rate(100, 2_500)
 
@@ -99,6 +102,8 @@ def simulate(
     if (cancels := random.Random(f"{seed}/cancels")).random() < CANCELLING_WORLDS and not zone_release:
         cancelling.cancel_some(world, cancels, START, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
+    if (asking := random.Random(f"{seed}/operations")).random() < OPERATED_WORLDS:
+        operating.operate(world, asking, START, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)

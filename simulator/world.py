@@ -21,7 +21,7 @@ from cronfleet.domain.errors import (
 )
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
-from cronfleet.domain.run import RunKey, RunMessage
+from cronfleet.domain.run import Lane, RunKey, RunMessage
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.errands import Doer
@@ -60,6 +60,8 @@ WORN_OUT: Final = (0.0, 0.2, 0.6)
 
 CLERKS: Final = 4
 """Errands that are carried on at once."""
+YIELDING_WORKERS: Final = 50
+"""Of the lane of operations, as on AWS."""
 REFUSALS: Final = (Invalid, Conflict, NotFound, Stale, Exists, ClockSkewed, QuotaExceeded)
 
 
@@ -133,6 +135,13 @@ class World:
         )
         self.doers: dict[ErrandKind, Callable[[Process], Doer]] = {}
         """The doer of each kind of errand, as one invocation of the clerk has it."""
+        self.yielding = self._queue(
+            "worker",
+            self._work,
+            visibility_seconds=5_400,
+            concurrency=YIELDING_WORKERS,
+            group=lambda message: message.key.tenant,
+        )
         self._each_minute()
 
     def _allow(self, rate: Rate) -> None:
@@ -143,8 +152,17 @@ class World:
             said = quotas if limit is None else tuple(sorted((*quotas, ("concurrent_runs", limit))))
             self.store.state.tenants[tenant] = Tenant(tenant, quotas=said, rev=1)
 
+    def queue_of(self, lane: Lane) -> Queue[RunMessage]:
+        """The run queue of a lane."""
+        return self.runs if lane is Lane.LIVE else self.yielding
+
     def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: Any) -> Queue[Any]:
         return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)
+
+    @property
+    def notes(self) -> Notes:
+        """The telemetry that every invocation tells."""
+        return self._notes
 
     # --- the product's functions, each on the ports that this invocation sees --------------------------------
 
@@ -156,7 +174,7 @@ class World:
         def put(entry: DelayedMessage) -> None:
             if of_sweeper:
                 self.history.sent_again[entry.message.key.run_id] = self.loop.now
-            self.runs.put(entry.message, entry.delay_seconds)
+            self.queue_of(entry.message.key.lane).put(entry.message, entry.delay_seconds)
 
         return WiredQueue(put, Wire(self.weather, process), self.weather)
 

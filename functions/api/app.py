@@ -16,6 +16,7 @@ from . import permissions, problems
 from .reading import check_unread
 from .routes import (
     audit,
+    backfills,
     breakers,
     bulk,
     calendars,
@@ -28,8 +29,10 @@ from .routes import (
     keys,
     ledger,
     lint,
+    operations,
     pages,
     preview,
+    reruns,
     runs,
     schedules,
     shadow,
@@ -62,6 +65,9 @@ for module in (
     imports,
     bulk,
     runs,
+    reruns,
+    backfills,
+    operations,
     ledger,
     freezes,
     breakers,

@@ -10,6 +10,8 @@ from cronfleet.domain.calendar import DateKind
 from cronfleet.domain.dead_letter import Kind
 from cronfleet.domain.heartbeat import PingState
 from cronfleet.domain.instant import SECOND
+from cronfleet.domain.operation import Kind as OperationKind
+from cronfleet.domain.operation import Status as OperationStatus
 from cronfleet.domain.outlook import MAX_FIRES
 from cronfleet.domain.shadow_comparison import MAX_TOLERANCE, State
 from cronfleet.domain.time_text import LONGEST_MOMENT
@@ -62,6 +64,14 @@ WeekendQuery = Annotated[
 CoversQuery = Annotated[
     str | None,
     Query(max_length=10, description="The last date that the calendar claims to know; left out: the last listed."),
+]
+OperationId = Annotated[str, Path(pattern=r"^o[0-9a-f]{20}$", description="The id of a backfill, re-run or redrive.")]
+OperationKindQuery = Annotated[
+    Literal[tuple(kind.value for kind in OperationKind)] | None, Query(alias="kind", description="Only these.")
+]
+OperationStatusQuery = Annotated[
+    Literal[tuple(status.value for status in OperationStatus)] | None,
+    Query(alias="status", description="Only these."),
 ]
 RunId = Annotated[str, Path(max_length=256, description="A run's id, as the history shows it.")]
 PageLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_PAGE, description="Entries of a page.")]

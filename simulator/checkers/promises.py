@@ -17,6 +17,7 @@ from simulator.checkers.dead_letters import check_dead_letters
 from simulator.checkers.frozen import check_frozen
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
+from simulator.checkers.operations import check_operations
 from simulator.checkers.quotas import check_quotas
 from simulator.checkers.rates import check_rates
 from simulator.checkers.shadow import check_shadow
@@ -37,7 +38,21 @@ CALM_LAG: Final = 25 * SECOND
 """The longest lag of a fire that comes due once all is calm."""
 
 UNCHANGED: Final = frozenset(
-    {"edit", "cancel_run", "retime", "rollback", "create", "hold", "shadow", "delete_tenant", "thaw"}
+    {
+        "edit",
+        "cancel_run",
+        "retime",
+        "rollback",
+        "create",
+        "hold",
+        "shadow",
+        "delete_tenant",
+        "thaw",
+        "backfill",
+        "pause_operation",
+        "resume_operation",
+        "cancel_operation",
+    }
 )
 """Requests that may ask for what is so already."""
 
@@ -251,6 +266,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_calendars,
     check_cancels,
     lambda world, spans: check_dead_letters(world, spans.end_at),
+    lambda world, spans: check_operations(world, spans.end_at),
     lambda world, spans: check_versions(world, spans.end_at),
     lambda world, spans: check_quotas(world, spans.end_at),
     lambda world, spans: check_concurrency(world, spans.end_at),

@@ -17,6 +17,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from functions.api import handler, permissions
 from functions.api.routes import (
     audit,
+    backfills,
     breakers,
     bulk,
     calendars,
@@ -29,7 +30,9 @@ from functions.api.routes import (
     keys,
     ledger,
     lint,
+    operations,
     preview,
+    reruns,
     runs,
     schedules,
     shadow,
@@ -161,6 +164,10 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         tenant_life._life,
         bulk._service,
         runs._service,
+        reruns._service,
+        backfills._service,
+        backfills._operations,
+        operations._service,
         ledger._service,
         freezes._service,
         breakers._service,

@@ -13,15 +13,20 @@ from cronfleet.ports.queues import Tick
 from cronfleet.settings import Oidc, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
+    from cronfleet.domain.operation import Kind
+    from cronfleet.ports.errands import Doer
     from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
     from cronfleet.services.api_keys import ApiKeys
     from cronfleet.services.audit_log import AuditLog
+    from cronfleet.services.backfills import Backfills
     from cronfleet.services.breakers import Breakers
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
@@ -37,6 +42,10 @@ if TYPE_CHECKING:
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
+    from cronfleet.services.operation_doer import OperationDoer
+    from cronfleet.services.operation_sources import Source
+    from cronfleet.services.operations import Operations
+    from cronfleet.services.reruns import Reruns
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
@@ -148,10 +157,12 @@ def dispatcher(settings: Settings) -> "Dispatcher":
 
 def clerk(settings: Settings) -> "Clerk":
     """Carries errands on."""
+    from cronfleet.domain.errand import ErrandKind
     from cronfleet.services.clerk import Clerk
 
     store, watch = _store(settings), telemetry("clerk")
-    return Clerk(store=store, clock=SystemClock(), telemetry=watch, errands={})
+    doers: dict[ErrandKind, Doer] = {ErrandKind.OPERATION: operation_doer(settings, "clerk")}
+    return Clerk(store=store, clock=SystemClock(), telemetry=watch, errands=doers)
 
 
 def sweeper(settings: Settings) -> "Sweeper":
@@ -332,6 +343,60 @@ def runs(settings: Settings) -> "Runs":
     from cronfleet.services.runs import Runs
 
     return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def _sources(settings: Settings) -> "Mapping[Kind, Source]":
+    from cronfleet.domain.operation import Kind
+    from cronfleet.services.backfill_source import BackfillSource
+    from cronfleet.services.redrive_source import RedriveSource
+    from cronfleet.services.rerun_source import RerunSource
+
+    store = _store(settings)
+    return {
+        Kind.BACKFILL: BackfillSource(store),
+        Kind.RERUN: RerunSource(store),
+        Kind.REDRIVE: RedriveSource(store),
+    }
+
+
+def operations(settings: Settings) -> "Operations":
+    """What callers see of backfills, re-runs and redrives, and do to them."""
+    from cronfleet.services.operations import Operations
+
+    return Operations(
+        store=_store(settings),
+        clock=SystemClock(),
+        ids=SystemIds(),
+        shards=settings.shards,
+        sources=_sources(settings),
+    )
+
+
+def backfills(settings: Settings) -> "Backfills":
+    """Backfills as callers ask for them."""
+    from cronfleet.services.backfills import Backfills
+
+    return Backfills(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def reruns(settings: Settings) -> "Reruns":
+    """Re-runs of one run, and of all that a filter takes."""
+    from cronfleet.services.reruns import Reruns
+
+    return Reruns(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def operation_doer(settings: Settings, part: str) -> "OperationDoer":
+    """Carries operations on, for the function `part`."""
+    from cronfleet.services.operation_doer import OperationDoer
+
+    return OperationDoer(
+        store=_store(settings),
+        clock=SystemClock(),
+        ids=SystemIds(),
+        telemetry=telemetry(part),
+        sources=_sources(settings),
+    )
 
 
 def freezing(settings: Settings) -> "Freezing":

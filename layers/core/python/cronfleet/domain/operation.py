@@ -37,6 +37,9 @@ REST_SHARE: Final = 4
 MAX_RECENT: Final = 20
 """Ends of runs that an operation remembers, to see whether failures return."""
 
+UNITS_PER_RUN: Final = 10
+"""Write units of one run of an operation that succeeds at once, from its row to its end (docs/capacity.md)."""
+
 KEPT_AFTER_END: Final = 45 * DAY
 """How long an operation is kept once it is over: longer than the rows of its runs."""
 

@@ -107,8 +107,9 @@ class Making:
         if made is None:
             return self.passed_over(named)
         run, run_timer = made
+        flows = bool(self._operation.asked.get("flow_on"))
         ancestor = "" if named.ancestor is None else named.ancestor.key.run_id
-        run = replace(run, ancestor=ancestor, operation=self._operation.operation_id)
+        run = replace(run, ancestor=ancestor, operation=self._operation.operation_id, flows_on=flows)
         if payload:
             run = replace(run, payload=payload[0], has_payload=True)
         return Candidate(named.position, run, run_timer)
