@@ -10,9 +10,11 @@ from cronfleet_cli.commands import (
     breakers,
     bulk,
     calendars,
+    dead_letters,
     freezes,
     installation,
     moving,
+    operations,
     previewing,
     runs,
     schedules,
@@ -30,10 +32,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _module in (applying, runs, previewing, moving, installation):
+for _module in (applying, runs, operations, previewing, moving, installation):
     _module.register(app)
 _GROUPS = {
     "schedules": schedules.app,
+    "backfills": operations.backfills,
+    "operations": operations.app,
+    "dead-letters": dead_letters.app,
     "breakers": breakers.app,
     "calendars": calendars.app,
     "freezes": freezes.app,
