@@ -4,11 +4,13 @@ Of one subject and kind at most one is open at a time: its standing says which, 
 transaction on the `rev` of both. So an alarm is raised once, and ended once, whoever looks and however often.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from cronfleet.domain.audit import base32, id_prefix
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, Instant, to_text
@@ -18,6 +20,8 @@ PLATFORM: Final = "_platform"
 
 MAX_NAMED: Final = 50
 """Schedules that an incident names; it counts them all."""
+
+_ID_DIGITS: Final = 16
 
 MAX_TEXT: Final = 500
 """Characters of an incident's sentence."""
@@ -100,7 +104,7 @@ class Acknowledgement:
 class Incident:
     """One incident. `rev` rises with every write, and `change_id` names the latest.
 
-    Ids sort by the time of opening. `channels` names the channels that are told, as they were when it
+    Ids sort by when it broke. `channels` names the channels that are told, as they were when it
     opened.
     """
 
@@ -166,7 +170,13 @@ class Standing:
         return replace(self, incident_id=incident_id, rev=self.rev + 1, change_id=change_id)
 
 
-def named(schedule_ids: set[str]) -> tuple[tuple[str, ...], int]:
+def incident_id_of(tenant: str, subject: str, kind: IncidentKind, since_at: Instant) -> str:
+    """The id of the one incident of this break: whoever notices it twice, opens it once. Ids sort by `since_at`."""
+    digest = hashlib.sha256(f"{tenant}\0{subject}\0{kind.value}\0{since_at}".encode()).digest()
+    return id_prefix(since_at) + base32(int.from_bytes(digest, "big"), _ID_DIGITS)
+
+
+def named(schedule_ids: Collection[str]) -> tuple[tuple[str, ...], int]:
     """The schedules that an incident names, and how many there are."""
     return tuple(sorted(schedule_ids)[:MAX_NAMED]), len(schedule_ids)
 

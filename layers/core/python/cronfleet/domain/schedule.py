@@ -9,6 +9,7 @@ from cronfleet.domain.backlog import Backlog
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire
+from cronfleet.domain.objective import Objectives
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
@@ -190,6 +191,7 @@ class Spec:
     labels: Mapping[str, str] = field(default_factory=dict)
     start_at: Instant | None = None
     end_at: Instant | None = None
+    objectives: Objectives | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +260,8 @@ class Timer:
     they are found."""
     feeds: bool = False
     """Whether other schedules run after it."""
+    is_watched: bool = False
+    """Whether its current version has objectives: a change of it wakes the watch."""
     change_id: str = ""
     created_at: Instant = 0
     updated_at: Instant = 0
