@@ -132,6 +132,7 @@ class ScheduleAnswer(Answered):
     labels: dict[str, str] = Field(description="As its owner wrote them.", examples=[{"team": "billing"}])
     start_at: Time | None = Field(description="Nothing fires before; null: no bound.")
     end_at: Time | None = Field(description="Nothing fires after; null: no bound.")
+    objectives: dict[str, Any] | None = Field(description="What is expected of each fire; null: nothing.")
     status: Status = Field(description="Where it stands; docs/states.md has the moves.")
     version: int = Field(description="The number of its definition; rises with each change.")
     next_fire_at: Time | None = Field(description="The calendar's next time, while it is active.")
@@ -303,6 +304,7 @@ class ImportedAnswer(Answered):
     labels: dict[str, str] = Field(description="`import`, and what the file tells.")
     start_at: Time | None = Field(description="As in a schedule.")
     end_at: Time | None = Field(description="As in a schedule.")
+    objectives: dict[str, Any] | None = Field(description="As in a schedule.")
     words: Words
     warnings: Warnings
     notes: list[str] = Field(description="What could not be carried over as it stood.")

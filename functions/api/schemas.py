@@ -31,6 +31,8 @@ from cronfleet.domain.target import MAX_SECRETS
 from cronfleet.domain.tenant import ID_PATTERN
 from cronfleet.domain.time_text import LONGEST_MOMENT
 
+from .objective_schemas import ObjectivesBody
+
 MAX_URL: Final = 2_048
 ID_IN_WORDS: Final = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 ID: Final = f"^{ID_PATTERN.pattern}$"
@@ -418,6 +420,7 @@ class ScheduleBody(Strict):
     )
     start_at: Moment | None = Field(None, description="RFC 3339; nothing fires before.")
     end_at: Moment | None = Field(None, description="RFC 3339; nothing fires after. Later than start_at.")
+    objectives: ObjectivesBody | None = Field(None, description="What is expected; a break opens an incident.")
 
 
 class NewScheduleBody(ScheduleBody):

@@ -9,6 +9,8 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, Misfire, MisfirePolicy
+from cronfleet.domain.objective import Objectives
+from cronfleet.domain.objective_form import parse_objectives
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
@@ -54,7 +56,12 @@ def spec_of(
         labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
+        objectives=_objectives(body),
     )
+
+
+def _objectives(body: ScheduleBody) -> Objectives | None:
+    return None if body.objectives is None else parse_objectives(body.objectives.model_dump(exclude_none=True))
 
 
 def moment_of(text: str | None, field: str) -> Instant | None:

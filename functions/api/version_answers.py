@@ -48,6 +48,7 @@ class VersionAnswer(Answered):
     labels: dict[str, str] = Field(description="As in a schedule.")
     start_at: Time | None = Field(description="As in a schedule.")
     end_at: Time | None = Field(description="As in a schedule.")
+    objectives: dict[str, Any] | None = Field(description="As in a schedule.")
     words: Words
     warnings: Warnings
 

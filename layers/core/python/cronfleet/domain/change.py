@@ -112,6 +112,7 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
         "start_at": spec.start_at,
         "end_at": spec.end_at,
         "labels": label_hashes(spec.labels),
+        "is_watched": spec.objectives is not None,
     }
 
 

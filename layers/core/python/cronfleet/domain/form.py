@@ -11,6 +11,7 @@ from cronfleet.domain.dispatch_plan import regular_fire
 from cronfleet.domain.explanation import Explanation
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.misfire import Misfire
+from cronfleet.domain.objective_form import objectives_form
 from cronfleet.domain.outlook import NamedFire
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import Attempt, Run
@@ -38,6 +39,7 @@ def spec_form(spec: Spec) -> Form:
         "labels": dict(spec.labels),
         "start_at": _text(spec.start_at),
         "end_at": _text(spec.end_at),
+        "objectives": None if spec.objectives is None else objectives_form(spec.objectives),
     }
 
 

@@ -8,11 +8,10 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from cronfleet.domain.audit import base32, id_prefix
 from cronfleet.domain.errors import Conflict
-from cronfleet.domain.form import Form
 from cronfleet.domain.instant import DAY, Instant, to_text
 
 PLATFORM: Final = "_platform"
@@ -181,7 +180,7 @@ def named(schedule_ids: Collection[str]) -> tuple[tuple[str, ...], int]:
     return tuple(sorted(schedule_ids)[:MAX_NAMED]), len(schedule_ids)
 
 
-def incident_form(incident: Incident) -> Form:
+def incident_form(incident: Incident) -> dict[str, Any]:
     """An incident as callers see it."""
     seen = incident.acknowledged
     return {

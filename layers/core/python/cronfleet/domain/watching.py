@@ -151,9 +151,7 @@ def look(question: Question, pinged: Callable[[Expected, Instant], Expected]) ->
     return Look(tuple(findings), _next_at(question, judged, broken))
 
 
-def _judged(
-    question: Question, kind: IncidentKind, pinged: Callable[[Expected, Instant], Expected]
-) -> list[Judged]:
+def _judged(question: Question, kind: IncidentKind, pinged: Callable[[Expected, Instant], Expected]) -> list[Judged]:
     fires = question.fires
     if kind is IncidentKind.PING_WITHIN:
         fires = fires[-MAX_PINGED:]
@@ -168,9 +166,7 @@ def _judged(
 
 def _verdict(question: Question, kind: IncidentKind, fire: Expected) -> Judged:
     zone = zone_of(question.timer)
-    one = judge(
-        question.objectives, kind, fire, now=question.now, timezone=zone, history=question.history
-    )
+    one = judge(question.objectives, kind, fire, now=question.now, timezone=zone, history=question.history)
     was_frozen = any(_touches(freeze, fire.nominal_at, one.deadline_at) for freeze in question.freezes)
     excused = one.verdict is Verdict.BROKEN and was_frozen
     return replace(one, verdict=Verdict.EXCUSED) if excused else one

@@ -160,10 +160,10 @@ class Incidents:
         raise NoAnswer(f"others kept moving the incident of {subject} ({kind})")
 
     def _told(self, tenant: str, names: Sequence[str]) -> tuple[str, ...]:
-        """The channels that are told: those named which are there, or the default ones."""
+        """The channels that are told: those named which are there; where there is none of them, the default ones."""
         there = ask(lambda: self._store.list_channels(tenant))
-        wanted = [one.name for one in there if (one.name in names if names else one.is_default)]
-        return tuple(wanted)
+        wanted = tuple(one.name for one in there if one.name in names)
+        return wanted or tuple(one.name for one in there if one.is_default)
 
     def _owed(self, incident: Incident, edge: Edge, now: Instant) -> list[Write]:
         owed: list[Write] = []

@@ -31,9 +31,7 @@ _NOTHING: Final = "there is nothing to tell any more"
 class Noticing:
     """Carries on the errand `notice`; its id is that of the notice."""
 
-    def __init__(
-        self, *, store: JobStore, courier: Courier, clock: Clock, telemetry: Telemetry, shards: int
-    ) -> None:
+    def __init__(self, *, store: JobStore, courier: Courier, clock: Clock, telemetry: Telemetry, shards: int) -> None:
         self._store = store
         self._courier = courier
         self._clock = clock
@@ -50,13 +48,15 @@ class Noticing:
             return ceil_second(notice.next_at)
         channel = ask(lambda: self._store.get_channel(tenant, notice.channel))
         if channel is None or channel.is_deleted:
-            return self._noted(notice.dropped(now, _GONE))
+            self._noted(notice.dropped(now, _GONE))
+            return None
         quiet_until = self._quiet_until(notice, channel, now)
         if quiet_until is not None and self._held(notice, quiet_until, now):
             return None
         letter = self._letter(notice, channel, now)
         if letter is None:
-            return self._noted(notice.dropped(now, _NOTHING))
+            self._noted(notice.dropped(now, _NOTHING))
+            return None
         if until - now < LEAST_TIME:
             return ceil_second(now)
         return self._delivered(notice, channel, letter, min(now + DELIVERY_TIME, until - SECOND))
@@ -78,9 +78,7 @@ class Noticing:
             if stored is None:
                 held = (notice.notice_id,)
                 summary = Notice(notice.tenant, summary_id, Edge.SUMMARY, notice.channel, now, holds=held)
-                errand = new_errand(
-                    notice.tenant, ErrandKind.NOTICE, summary_id, told_at, now=now, shards=self._shards
-                )
+                errand = new_errand(notice.tenant, ErrandKind.NOTICE, summary_id, told_at, now=now, shards=self._shards)
                 writes += [PutAlert(summary), PutErrand(errand)]
             else:
                 writes.append(PutAlert(stored.holding(notice.notice_id)))
@@ -121,13 +119,12 @@ class Noticing:
         now = self._clock.now()
         if result.outcome is Outcome.SUCCEEDED:
             self._telemetry.count("notices_sent")
-            return self._noted(notice.sent(now))
+            self._noted(notice.sent(now))
+            return None
         after = notice.failed(now, result.error or result.outcome.value, retryable=result.retryable)
         self._noted(after)
         if after.status is NoticeStatus.GIVEN_UP:
-            self._telemetry.alarm(
-                "notice_given_up", tenant=notice.tenant, channel=notice.channel, error=after.error
-            )
+            self._telemetry.alarm("notice_given_up", tenant=notice.tenant, channel=notice.channel, error=after.error)
             return None
         return None if after.next_at is None else ceil_second(after.next_at)
 

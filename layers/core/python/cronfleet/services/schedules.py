@@ -58,6 +58,7 @@ from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.selecting import find
 from cronfleet.services.trying import Judging, Trying
+from cronfleet.services.waking import waking
 
 SpecMaker: TypeAlias = Callable[[Spec | None, Instant], Spec]
 """Makes the wanted spec out of the current one (`None`: there is none) and the time; raises `Invalid`."""
@@ -314,6 +315,7 @@ class Schedules:
             *checks,
             *edges,
             self._quotas.one_more(tenant),
+            *waking(self._store, tombstone, timer, now, self._shards),
         ]
         form = answered_form(timer, definition, now, self._freeze_of(caller, timer))
         answer = Answer(form, timer.etag, created=True)
@@ -444,6 +446,7 @@ class Schedules:
             audit(caller, timer.change_id, timer.updated_at, action, schedule_subject(timer.schedule_id), **said),
             *more,
             *counting(before.timer, timer),
+            *waking(self._store, before.timer, timer, timer.updated_at, self._shards),
         ]
         answer = after.answer(timer.updated_at, self._freeze_of(caller, timer))
         return Draft(writes, answer, before.timer, timer)

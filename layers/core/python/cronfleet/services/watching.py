@@ -1,7 +1,7 @@
 """Watching: looks at a schedule when one of its objectives could be broken, and opens and heals its incidents.
 
-One errand per schedule that has objectives; those without pay nothing. A look may be repeated at any time: what broke is
-opened once by its very id, and how far was judged is noted last.
+One errand per schedule that has objectives; those without pay nothing. A look may be repeated at any time: what broke
+is opened once by its very id, and how far was judged is noted last.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,8 @@ class Watching:
         objectives = None if definition is None else definition.spec.objectives
         watch = ask(lambda: self._store.get_watch(tenant, errand_id))
         if definition is None or objectives is None:
-            return self._off(timer, watch)
+            self._off(timer, watch)
+            return None
         return self._look(timer, definition, objectives, watch)
 
     def _definition(self, timer: Timer) -> Definition | None:
@@ -101,7 +102,9 @@ class Watching:
                 broken[standing.kind] = int(found.broken.detail.get("nominal_at", found.broken.since_at))
         return broken
 
-    def _look(self, timer: Timer, definition: Definition, objectives: Objectives, watch: Watch | None) -> Instant | None:
+    def _look(
+        self, timer: Timer, definition: Definition, objectives: Objectives, watch: Watch | None
+    ) -> Instant | None:
         now = self._clock.now() - GRACE
         freezes = self._freezes.of(timer, timer.tier)
         held = in_force(freezes, now + GRACE)
@@ -175,17 +178,13 @@ class Watching:
         return fire if found is None else replace(fire, pinged_at=found)
 
     def _success(self, name: str, since: Instant, until: Instant) -> Instant | None:
-        pings = ask(
-            lambda: self._store.list_pings(name, since=since, until=until, cursor=None, limit=PINGS_PAGE)
-        ).items
+        pings = ask(lambda: self._store.list_pings(name, since=since, until=until, cursor=None, limit=PINGS_PAGE)).items
         good = [ping.at for ping in pings if ping.state is PingState.SUCCESS]
         return min(good, default=None)
 
     # --- what becomes of it --------------------------------------------------------------------------------------
 
-    def _settle(
-        self, timer: Timer, objectives: Objectives, found: Look, open_kinds: frozenset[IncidentKind]
-    ) -> None:
+    def _settle(self, timer: Timer, objectives: Objectives, found: Look, open_kinds: frozenset[IncidentKind]) -> None:
         subject = about_schedule(timer.schedule_id)
         for one in found.findings:
             is_open = one.kind in open_kinds

@@ -90,6 +90,7 @@ class TimerRecord(Model):
     claim_batch = UnicodeAttribute(null=True)
     counted = WholeAttribute(null=True)
     feeds = WholeAttribute(null=True)
+    watched = WholeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)
     created_at = WholeAttribute(null=True)
     updated_at = WholeAttribute(null=True)

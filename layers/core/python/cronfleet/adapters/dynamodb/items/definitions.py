@@ -17,6 +17,7 @@ from cronfleet.adapters.dynamodb.items.timers import trigger_of
 from cronfleet.adapters.dynamodb.records import DefinitionRecord, damaged, read
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
+from cronfleet.domain.objective_form import objectives_form, parse_objectives
 from cronfleet.domain.schedule import Definition, Policies, Spec
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
 
@@ -48,6 +49,7 @@ def definition_of(item: Item) -> Definition:
 
 def _spec_json(spec: Spec) -> dict[str, Any]:
     policies = spec.policies
+    expected = {} if spec.objectives is None else {"objectives": objectives_form(spec.objectives)}
     return {
         "trigger": triggers.to_record(spec.trigger),
         "target": _target_json(spec.target),
@@ -68,6 +70,7 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
         "labels": dict(spec.labels),
         "start_at": spec.start_at,
         "end_at": spec.end_at,
+        **expected,
     }
 
 
@@ -98,6 +101,7 @@ def _spec_of(stored: Mapping[str, Any]) -> Spec:
         stored["labels"],
         stored["start_at"],
         stored["end_at"],
+        parse_objectives(stored["objectives"]) if "objectives" in stored else None,
     )
 
 
