@@ -56,8 +56,8 @@ HELD = replace(
     summary="n3",
 )
 SUMMARY = replace(NOTICE, notice_id="n3", edge=Edge.SUMMARY, incident_id="", holds=("n2", "n1"), more=7)
-WATCH = Watch("acme", "nightly", NOON, rev=1)
-OFF = Watch("acme", "hourly", NOON, is_off=True, rev=1)
+WATCH = Watch("acme", "nightly", NOON, NOON - SECOND, rev=1)
+OFF = Watch("acme", "hourly", NOON, NOON, is_off=True, rev=1)
 
 EXAMPLES: tuple[Alert, ...] = (
     INCIDENT,

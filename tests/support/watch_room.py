@@ -32,7 +32,7 @@ class KeepingCourier:
     delivered: list[tuple[str, Letter]] = field(default_factory=list)
     answers: list[Result] = field(default_factory=list)
 
-    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:  # noqa: ARG002 - at once
+    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:
         if self.answers:
             return self.answers.pop(0)
         self.delivered.append((channel.name, letter))
@@ -109,5 +109,3 @@ class WatchRoom(World):
     @property
     def open_incidents(self) -> list[Incident]:
         return [one for one in self.all_incidents() if one.status is IncidentStatus.OPEN]
-
-

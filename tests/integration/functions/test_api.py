@@ -61,6 +61,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "labels": {},
         "start_at": None,
         "end_at": None,
+        "objectives": None,
         "status": "active",
         "version": 1,
         "next_fire_at": "2026-11-30T20:30:00Z",

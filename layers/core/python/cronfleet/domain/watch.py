@@ -9,12 +9,14 @@ from cronfleet.domain.instant import Instant
 class Watch:
     """Every deadline up to and including `judged_until` was judged. `rev` rises with every write; 0 before the first.
 
-    One that `is_off` watches nothing: the schedule has no objectives now, or is gone.
+    Fires that were named for `since_at` or before are not judged. One that `is_off` watches nothing: the schedule has
+    no objectives now, or is gone.
     """
 
     tenant: str
     schedule_id: str
     judged_until: Instant
+    since_at: Instant
     is_off: bool = False
     rev: int = 0
 

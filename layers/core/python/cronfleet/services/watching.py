@@ -119,7 +119,7 @@ class Watching:
         rows = self._rows(timer, min([self._since(timer, objectives, known, None), *broken.values()]), objectives)
         history = learned(rows) if objectives.learns_longest else None
         since = min([self._since(timer, objectives, known, history), *broken.values()])
-        expected = self._expected(timer, max(since, now - MAX_AGE), now, rows)
+        expected = self._expected(timer, max(since, now - MAX_AGE, known.since_at + 1), now, rows)
         question = Question(timer, objectives, expected, history, freezes, broken, known.judged_until, now)
         found = look(question, partial(self._pinged, timer, now))
         self._settle(timer, objectives, found, frozenset(broken))
@@ -129,7 +129,7 @@ class Watching:
     def _fresh(self, timer: Timer, definition: Definition, watch: Watch | None) -> Watch:
         """Where a watch begins: fires that were due before it was asked for are not judged."""
         rev = 0 if watch is None else watch.rev
-        return Watch(timer.tenant, timer.schedule_id, definition.created_at, rev=rev)
+        return Watch(timer.tenant, timer.schedule_id, definition.created_at, definition.created_at, rev=rev)
 
     def _resting(self, timer: Timer, watch: Watch, now: Instant) -> Instant | None:
         """Nothing is judged while paused or held; whoever resumes it wakes the watch, and so does the pause's end."""

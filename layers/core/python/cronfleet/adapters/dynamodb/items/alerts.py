@@ -84,7 +84,9 @@ def _body(alert: Alert) -> dict[str, Any]:
         case Notice():
             return _notice_body(alert)
         case Watch():
-            return {"judged_until": alert.judged_until} | ({"off": True} if alert.is_off else {})
+            return {"judged_until": alert.judged_until, "since": alert.since_at} | (
+                {"off": True} if alert.is_off else {}
+            )
     assert_never(alert)
 
 
@@ -202,7 +204,7 @@ def _notice_of(record: AlertRecord, name: str, body: Mapping[str, Any]) -> Notic
 
 
 def _watch_of(record: AlertRecord, name: str, body: Mapping[str, Any]) -> Watch:
-    return Watch(record.pk, name, body["judged_until"], body.get("off", False), record.rev)
+    return Watch(record.pk, name, body["judged_until"], body["since"], body.get("off", False), record.rev)
 
 
 _READERS: Final[Mapping[str, Callable[[AlertRecord, str, Mapping[str, Any]], Alert]]] = {
