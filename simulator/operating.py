@@ -21,7 +21,7 @@ from simulator.loop import Process
 from simulator.world import World
 
 HOUR: Final = 60 * MINUTE
-BACKFILLS_PER_HOUR: Final = 8
+BACKFILLS_PER_HOUR: Final = 20
 VERBS_PER_HOUR: Final = 12
 LONGEST: Final = 30 * MINUTE
 """Of the past that is run again."""

@@ -12,6 +12,7 @@ from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_kin import KIN_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
+from simulator.planted_operations import OPERATION_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
@@ -42,6 +43,7 @@ FAULTS: Final = (
     *QUOTA_FAULTS,
     *SLOT_FAULTS,
     *FREEZE_FAULTS,
+    *OPERATION_FAULTS,
     *RATE_FAULTS,
     *LETTER_FAULTS,
     *CANCEL_FAULTS,

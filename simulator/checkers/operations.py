@@ -48,6 +48,8 @@ def _check_counts(operation: Any, rows: list[Any], wanted: list[int] | None, at:
     ends = Counter(row.status.value for row in rows if row.status.value in TERMINAL)
     if operation.ended_at is not None and begun != dict(ends):
         yield Violation(at, "a backfill counts its runs wrong", f"{name}: {begun} of {dict(ends)}")
+    if counts["forgotten"]:
+        yield Violation(at, "runs of a backfill are gone", f"{name}: {counts['forgotten']}")
     if operation.status.value == "finished" and wanted is not None and counts.total() != len(wanted):
         yield Violation(at, "a date of a backfill was lost", f"{name}: {counts.total()} of {len(wanted)}")
 
