@@ -79,7 +79,9 @@ class Api:
         }
         # Redirects are not followed: they would carry the key elsewhere.
         timeout = TIMEOUT_SECONDS if patient else HASTY_SECONDS
-        self._http = httpx.Client(base_url=connection.url, headers=headers, timeout=timeout)
+        # Without TLS there is no certificate to judge, and no store of them to load.
+        is_tls = connection.url.startswith("https://")
+        self._http = httpx.Client(base_url=connection.url, headers=headers, timeout=timeout, verify=is_tls)
 
     def wait(self, seconds: float) -> None:
         """Wait before the same is asked again."""

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from cronfleet.domain.api_key import ApiKey, digest_of
@@ -17,6 +18,9 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet_cli.main import app
 from tests.support.api import Answer, Api
 from tests.support.front_door import FrontDoor
+
+COMMAND = get_command(app)
+"""Made once: to make it takes longer than most commands."""
 
 MOST_WAITS = 10
 SECRET = "0123456789abcdefghijklmnopqrstuv"
@@ -139,6 +143,7 @@ def command_line(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandL
     line = CommandLine(api, FrontDoor(api, monkeypatch))
     server = HTTPServer(("127.0.0.1", 0), _handler(line))
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    monkeypatch.setattr("typer.testing._get_command", lambda _: COMMAND)
     monkeypatch.setattr("cronfleet_cli.api.Api.wait", lambda _, seconds: line.wait(seconds))
     line.environment = {
         "CRONFLEET_URL": f"http://127.0.0.1:{server.server_port}",
