@@ -27,6 +27,7 @@ FUNCTIONS: Final = {
     "dispatcher": "functions.dispatcher.handler",
     "worker": "functions.worker.handler",
     "sweeper": "functions.sweeper.handler",
+    "clerk": "functions.clerk.handler",
 }
 """Each function with the module that holds its `_service`."""
 
@@ -47,6 +48,7 @@ _ENVIRONMENT: Final = {
     "CRONFLEET_TABLE_PREFIX": "cronfleet",
     "CRONFLEET_SHARDS": "2",
     "CRONFLEET_TICK_QUEUE_URL": "http://127.0.0.1/ticks",
+    "CRONFLEET_ERRAND_QUEUE_URL": "http://127.0.0.1/errands",
     "CRONFLEET_RUN_QUEUE_URLS": json.dumps({tier: f"http://127.0.0.1/{tier}" for tier in ("standard", "priority")}),
     "POWERTOOLS_SERVICE_NAME": "benchmark",
     "POWERTOOLS_METRICS_NAMESPACE": "Cronfleet",

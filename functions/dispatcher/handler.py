@@ -20,7 +20,7 @@ logger = Logger(service="dispatcher")
 
 @functools.cache
 def _service() -> Dispatcher:
-    return bootstrap.dispatcher(settings.from_environment(settings.RUN_QUEUE_URLS))
+    return bootstrap.dispatcher(settings.from_environment(settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL))
 
 
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, list[dict[str, str]]]:

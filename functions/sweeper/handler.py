@@ -19,7 +19,7 @@ logger = Logger(service="sweeper")
 
 @functools.cache
 def _service() -> Sweeper:
-    return bootstrap.sweeper(settings.from_environment(settings.RUN_QUEUE_URLS))
+    return bootstrap.sweeper(settings.from_environment(settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL))
 
 
 def handle(_event: dict[str, Any], context: LambdaContext) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """Dispatcher: takes one tick at a time, claims what is due in its shard and sends it to the run queues."""
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Final
 
@@ -39,11 +40,12 @@ class Dispatcher(Function):
         *,
         job_store: JobStore,
         tick_queue: Queue,
+        errand_queue: Queue,
         run_queues: RunQueues,
     ) -> None:
-        part = Part("dispatcher", SIZE, environment={settings.RUN_QUEUE_URLS: run_queues.urls})
+        part = Part("dispatcher", SIZE, environment=sending_to(run_queues, errand_queue))
         super().__init__(scope, construct_id, config, code, part)
-        grant_dispatch(self.role, job_store, run_queues)
+        grant_dispatch(self.role, job_store, run_queues, errand_queue)
         self.function.add_event_source(
             event_sources.SqsEventSource(
                 tick_queue.queue,
@@ -56,7 +58,12 @@ class Dispatcher(Function):
         )
 
 
-def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -> None:
+def sending_to(run_queues: RunQueues, errand_queue: Queue) -> Mapping[str, str]:
+    """The addresses to which a dispatcher sends, as its environment has them."""
+    return {settings.RUN_QUEUE_URLS: run_queues.urls, settings.ERRAND_QUEUE_URL: errand_queue.url}
+
+
+def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues, errand_queue: Queue) -> None:
     """Let `role` claim and send. The sweeper, which ticks shards that went quiet, needs the same."""
     job_store.grant(role, schema.SCHEDULES, READ + WRITE, indexes=(schema.DUE,))
     job_store.grant(role, schema.RUNS, READ + WRITE)
@@ -69,6 +76,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues) -
     job_store.grant(role, schema.AUDIT, APPEND)
     job_store.grant(role, schema.CHAINS, LOOK_UP + APPEND)
     run_queues.grant_send(role)
+    errand_queue.grant_send(role)
 
 
 def _pollers_for(shards: int) -> lambda_.ProvisionedPollerConfig:

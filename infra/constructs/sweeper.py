@@ -4,14 +4,14 @@ from typing import Final
 
 from constructs import Construct
 
-from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
-from infra.constructs.dispatcher import grant_dispatch
+from infra.constructs.dispatcher import grant_dispatch, sending_to
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
+from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
 # Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the
@@ -37,10 +37,11 @@ class Sweeper(Function):
         *,
         job_store: JobStore,
         run_queues: RunQueues,
+        errand_queue: Queue,
     ) -> None:
-        part = Part("sweeper", SIZE, environment={settings.RUN_QUEUE_URLS: run_queues.urls})
+        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue))
         super().__init__(scope, construct_id, config, code, part)
-        grant_dispatch(self.role, job_store, run_queues)
+        grant_dispatch(self.role, job_store, run_queues, errand_queue)
         # Its jobs that look at schedules again: over a tenant's, or over all there are.
         job_store.grant(self.role, schema.RETIMINGS, READ + WRITE + DELETE)
         job_store.grant(self.role, schema.SCHEDULES, (), indexes=(schema.BY_TENANT,))

@@ -1,4 +1,4 @@
-"""Control plane: when to run. API, ticker, dispatcher, sweeper."""
+"""Control plane: when to run. API, ticker, dispatcher, sweeper, clerk."""
 
 import aws_cdk as cdk
 from constructs import Construct
@@ -7,6 +7,7 @@ from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
+from infra.constructs.clerk import Clerk
 from infra.constructs.code import Code
 from infra.constructs.dead_letters import DeadLetters
 from infra.constructs.dispatcher import Dispatcher
@@ -31,9 +32,10 @@ class ControlPlane(cdk.Stack):
         job_store: JobStore,
         run_queues: RunQueues,
     ) -> None:
-        super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper")
+        super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper, clerk")
         code = Code(self, "Code", config)
         tick_queue = Queue(self, "Ticks", config, queues.TICKS)
+        errand_queue = Queue(self, "Errands", config, queues.ERRANDS)
         ticker = Ticker(self, "Ticker", config, code, job_store=job_store, tick_queue=tick_queue)
         dispatcher = Dispatcher(
             self,
@@ -42,16 +44,25 @@ class ControlPlane(cdk.Stack):
             code,
             job_store=job_store,
             tick_queue=tick_queue,
+            errand_queue=errand_queue,
             run_queues=run_queues,
         )
-        sweeper = Sweeper(self, "Sweeper", config, code, job_store=job_store, run_queues=run_queues)
+        sweeper = Sweeper(
+            self, "Sweeper", config, code, job_store=job_store, run_queues=run_queues, errand_queue=errand_queue
+        )
+        clerk = Clerk(self, "Clerk", config, code, job_store=job_store, errand_queue=errand_queue)
         dead_letters = DeadLetters(
-            self, "DeadLetters", config, code, job_store=job_store, sources=(tick_queue, *run_queues.by_tier.values())
+            self,
+            "DeadLetters",
+            config,
+            code,
+            job_store=job_store,
+            sources=(tick_queue, errand_queue, *run_queues.by_tier.values()),
         )
         api = Api(self, "Api", config, code, job_store)
         authorizer = Authorizer(self, "Authorizer", config, code, job_store)
         gateway = Gateway(self, "Gateway", config, api=api, authorizer=authorizer)
-        list_functions(self, [ticker, dispatcher, sweeper, dead_letters, api, authorizer])
+        list_functions(self, [ticker, dispatcher, sweeper, clerk, dead_letters, api, authorizer])
         self._outputs(gateway, tick_queue)
 
     def _outputs(self, gateway: Gateway, tick_queue: Queue) -> None:

@@ -20,6 +20,7 @@ from cronfleet import settings
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
 from cronfleet.domain.lease import SLOT, slot_of
 from functions.api import handler as api
+from functions.clerk import handler as clerk
 from functions.dispatcher import handler as dispatcher
 from functions.sweeper import handler as sweeper
 from functions.ticker import handler as ticker
@@ -102,7 +103,7 @@ class Chain:
 
     def _deliver(self) -> None:
         for _ in range(MAX_ROUNDS):
-            delivered = self._deliver_from("ticks", dispatcher)
+            delivered = self._deliver_from("ticks", dispatcher) + self._deliver_from("errands", clerk)
             for tier in settings.RUN_QUEUES:
                 delivered += self._deliver_from(f"runs-{tier}", worker)
             if not delivered:
@@ -132,6 +133,7 @@ def chain(start: Instant) -> Iterator[Chain]:
             settings.TABLE_PREFIX: PREFIX,
             settings.SHARDS: str(SHARDS),
             settings.TICK_QUEUE_URL: urls["ticks"],
+            settings.ERRAND_QUEUE_URL: urls["errands"],
             settings.RUN_QUEUE_URLS: json.dumps(run_queues),
         }
         with patch.dict(os.environ, environment):

@@ -14,6 +14,7 @@ from cronfleet.domain.breaker import Breaker, BreakerKind, Guarded
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
+from cronfleet.domain.errand import Errand, ErrandKind, new_errand
 from cronfleet.domain.freeze import Freeze, FreezeDirectory, FreezeList, TenantScope, with_freeze
 from cronfleet.domain.heartbeat import Heartbeat, Ping
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
@@ -43,6 +44,7 @@ from cronfleet.ports.job_store import (
     PutAlert,
     PutApiKey,
     PutCalendarHead,
+    PutErrand,
     PutFreezeDirectory,
     PutFreezeList,
     PutHeartbeat,
@@ -107,6 +109,9 @@ def furnished(engine: Engine, tenant: str) -> None:
     asked_for = Operation(tenant, "o1", OperationKind.BACKFILL, {}, "ada", NOON, f"o1-{tenant}")
     over_now = replace(asked_for, operation_id="o2", change_id=f"o2-{tenant}", ended_at=NOON)
     store.commit([PutOperation(asked_for, None), PutOperation(over_now, None)])
+    watch = new_errand(tenant, ErrandKind.WATCH, "nightly", NOON, now=NOON, shards=2)
+    page = new_errand(tenant, ErrandKind.OPERATION, "o1", NOON, now=NOON, shards=2)
+    store.commit([PutErrand(watch), PutErrand(page)])
     store.commit([PutAlert(replace(one, tenant=tenant)) for one in EXAMPLES])
     store.put_breaker(Breaker(Guarded(tenant, BreakerKind.HANDLER, "billing"), failed_at=NOON, rev=1))
     store.take_slot(Slot(tenant, 1, fence=1, holder="run-1", until=NOON + HOUR, taken_at=NOON), Slot(tenant, 1))
@@ -155,6 +160,7 @@ ALL = {
     "calendars": 1,
     "calendar_versions": 2,
     "retimings": 2,
+    "errands": 2,
     "operations": 2,
     "alerts": len(EXAMPLES),
     "breakers": 1,
@@ -223,7 +229,8 @@ def test_what_is_gone_already_can_be_removed_again(engine: Engine) -> None:
     engine.store.erase(found.items)
     engine.store.erase(found.items)
     assert engine.store.get_timer("acme", "nightly") is None
-    assert engine.store.due(0, NOON + DAY, None, 100).items == []
+    left = engine.store.due(0, NOON + DAY, None, 100).items
+    assert [item for item in left if not isinstance(item, Errand)] == []
 
 
 def test_a_deletion_is_kept_exactly_from_its_request_to_its_end(store: Any) -> None:

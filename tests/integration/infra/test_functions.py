@@ -11,7 +11,7 @@ from infra.config import OIDC
 from tests.integration.infra.assembly import Assembly, as_list
 
 WORKERS = ("worker-standard", "worker-priority", "worker-backfill")
-FUNCTIONS = ("api", "authorizer", "dead_letters", "dispatcher", "sweeper", "ticker", *WORKERS)
+FUNCTIONS = ("api", "authorizer", "clerk", "dead_letters", "dispatcher", "sweeper", "ticker", *WORKERS)
 ERASES = {"dynamodb:BatchWriteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}
@@ -26,8 +26,9 @@ RECEIVES = {
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
     "dead_letters": set(),
-    "dispatcher": {settings.RUN_QUEUE_URLS},
-    "sweeper": {settings.RUN_QUEUE_URLS},
+    "clerk": set(),
+    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
+    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
     "api": {settings.WEBHOOK_ALLOWED_NETWORKS},
     "authorizer": {setting for setting, _ in OIDC.values()},
     **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
@@ -114,6 +115,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
         ("api", LOGS | READS | WRITES),
+        ("clerk", LOGS | READS | WRITES | RECEIVES | {"dynamodb:DeleteItem"}),
         ("dead_letters", LOGS | READS | WRITES | RECEIVES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
         ("sweeper", LOGS | READS | WRITES | ERASES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),

@@ -39,7 +39,11 @@ def test_a_message_that_keeps_failing_goes_to_the_dead_letter_queue_of_its_own_q
 
 def test_no_message_becomes_visible_while_its_function_may_still_be_working(on_aws: Assembly) -> None:
     timeouts = {name: function["Timeout"] for name, function in on_aws.functions().items()}
-    readers = {"ticks": "dispatcher", **{f"runs-{tier}": f"worker-{tier}" for tier in queues.RUN_QUEUES}}
+    readers = {
+        "ticks": "dispatcher",
+        "errands": "clerk",
+        **{f"runs-{tier}": f"worker-{tier}" for tier in queues.RUN_QUEUES},
+    }
     for queue, function in readers.items():
         _, properties = named(on_aws)[queue]
         assert properties["VisibilityTimeout"] >= 6 * timeouts[function]
@@ -85,7 +89,7 @@ def test_each_tier_has_a_concurrency_of_its_own_and_all_together_leave_some_to_w
         for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
         if "ScalingConfig" in item["Properties"]
     ]
-    assert len(most) == len(queues.RUN_QUEUES) + len(queues.QUEUES), "and each dead-letter queue has one as well"
+    assert len(most) == len(queues.RUN_QUEUES) + 1 + len(queues.QUEUES), "and errands, and each dead-letter queue"
     assert sum(most) <= 900
 
 

@@ -109,6 +109,9 @@ class Look:
         return Found(found, None)
 
     def jobs(self, tenant: str, cursor: str | None, limit: int) -> Found:
+        errands = self._errands(tenant, limit) if cursor is None else []
+        if errands:
+            return Found(errands, None)
         operations = self._items(schema.OPERATIONS, tenant, limit) if cursor is None else []
         if operations:
             own = [_owned(Kind.OPERATIONS, schema.OPERATIONS, tenant, one["sk"]["S"]) for one in operations]
@@ -128,6 +131,15 @@ class Look:
             opened, start = (opened, last) if last is not None else (keys.FINISHED_RETIMINGS, None)
             cursor = cursors.encode([opened, start["sk"]["S"] if start else ""])
         return Found([], cursor)
+
+    def _errands(self, tenant: str, limit: int) -> list[Owned]:
+        """The first of a tenant's errands, partition by partition."""
+        for number in range(keys.ERRAND_SLICES):
+            partition = keys.errands(tenant, number)
+            items = self._items(schema.SCHEDULES, partition, limit)
+            if items:
+                return [_owned(Kind.ERRANDS, schema.SCHEDULES, partition, one["sk"]["S"]) for one in items]
+        return []
 
     def counts(self, tenant: str, cursor: str | None, limit: int) -> Found:
         """Slots by their partition; then whatever is the tenant's in the table of tenants, which is walked whole: keys

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from cronfleet.adapters.memory.errands import remove_errand
 from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.timers import timer_key
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Stage
@@ -29,7 +30,7 @@ _OF_STAGE: Final[Mapping[Stage, Sequence[Kind]]] = {
     Stage.LISTED: _SCHEDULES,
     Stage.AGAIN: _SCHEDULES,
     Stage.CALENDARS: (Kind.CALENDAR_VERSIONS, Kind.CALENDARS),
-    Stage.JOBS: (Kind.OPERATIONS, Kind.ALERTS, Kind.RETIMINGS),
+    Stage.JOBS: (Kind.ERRANDS, Kind.OPERATIONS, Kind.ALERTS, Kind.RETIMINGS),
     # Keys once more: a request that was under way may have made one.
     Stage.COUNTS: (
         Kind.SLOTS,
@@ -153,6 +154,7 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
     Kind.RETIMINGS: lambda state, tenant: [
         job_id for job_id, job in (state.open_retimings | state.finished_retimings).items() if job.tenant == tenant
     ],
+    Kind.ERRANDS: lambda state, tenant: [key for key, errand in state.errands.items() if errand.tenant == tenant],
     Kind.OPERATIONS: _by_first("operations"),
     Kind.DEPENDANTS: _by_first("dependants"),
     Kind.ALERTS: _by_first("alerts"),
@@ -240,6 +242,7 @@ _REMOVERS: Final[Mapping[Kind, Callable[[State, Owned], None]]] = {
     Kind.SCHEDULES: _remove_timer,
     Kind.RUN_TIMERS: _remove_run_timer,
     Kind.GATES: _remove_gate,
+    Kind.ERRANDS: lambda state, owned: remove_errand(state, (owned.place[0], owned.place[1])),
     Kind.PINGS: _remove_ping,
     Kind.RETIMINGS: _remove_retiming,
     Kind.AUDIT_CHAINS: _remove_chain,

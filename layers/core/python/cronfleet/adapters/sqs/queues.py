@@ -65,7 +65,7 @@ DEAD_VISIBILITY_SECONDS: Final = 6 * DEAD_LETTERS_TIMEOUT_SECONDS
 
 
 RUN_QUEUES: Final = {name: run_queue(name) for name in (*TIERS, Lane.BACKFILL.value)}
-QUEUES: Final = (TICKS, *RUN_QUEUES.values())
+QUEUES: Final = (TICKS, ERRANDS, *RUN_QUEUES.values())
 
 
 def holds_runs(name: str) -> bool:
