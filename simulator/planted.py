@@ -10,6 +10,7 @@ from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_cancels import CANCEL_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
+from simulator.planted_gates import GATE_FAULTS
 from simulator.planted_kin import KIN_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_operations import OPERATION_FAULTS
@@ -48,6 +49,7 @@ FAULTS: Final = (
     *LETTER_FAULTS,
     *CANCEL_FAULTS,
     *KIN_FAULTS,
+    *GATE_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

@@ -20,6 +20,7 @@ from cronfleet.services.calendars import Calendars
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
 from simulator.faults import SECOND
+from simulator.guarding import guarded
 
 TENANTS: Final = ("acme", "globex", "initech")
 CRONS: Final = (
@@ -118,7 +119,7 @@ def drawn_spec(rng: random.Random, now: int) -> Spec:
     )
     # Not drawn, so that what is drawn beside it stays as it was.
     labels = {CREW: CREWS[now // SECOND % 2]}
-    return Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies, labels=labels)
+    return guarded(Spec(drawn_trigger(rng, now), HandlerTarget("sim.job"), policies=policies, labels=labels), now)
 
 
 def always(spec: Spec) -> Callable[[Spec | None, Instant], Spec]:

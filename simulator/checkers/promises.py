@@ -18,6 +18,7 @@ from simulator.checkers.frozen import check_frozen
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
 from simulator.checkers.operations import check_operations
+from simulator.checkers.overlap import check_overlap, may_wait
 from simulator.checkers.quotas import check_quotas
 from simulator.checkers.rates import check_rates
 from simulator.checkers.shadow import check_shadow
@@ -217,8 +218,10 @@ def check_recovery(world: World, spans: Spans) -> Iterator[Violation]:
 
 
 def check_lag(world: World, spans: Spans) -> Iterator[Violation]:
-    """Once calm, lag is bounded."""
+    """Once calm, lag is bounded, but for what waits its turn at a gate."""
     for call in world.history.calls:
+        if may_wait(world, call.tenant, call.schedule_id):
+            continue
         if call.attempt == 1 and call.due_at > spans.settled_at and call.row_started_at - call.due_at > CALM_LAG:
             yield Violation(
                 call.row_started_at, "late in the calm", f"{call.run_id}: {call.row_started_at - call.due_at} ms"
@@ -270,6 +273,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_versions(world, spans.end_at),
     lambda world, spans: check_quotas(world, spans.end_at),
     lambda world, spans: check_concurrency(world, spans.end_at),
+    lambda world, spans: check_overlap(world, spans.end_at),
     lambda world, _: check_rates(world),
 )
 

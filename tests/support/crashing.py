@@ -44,6 +44,10 @@ READS: Final = frozenset(
     {
         "get_lease",
         "get_notices",
+        "get_sheet",
+        "get_breaker",
+        "get_gate",
+        "get_run_timer",
         "get_freeze_directory",
         "get_freeze_list",
         "get_freeze_lists",

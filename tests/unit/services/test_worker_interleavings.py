@@ -95,6 +95,8 @@ def test_the_scenes_pass_through_every_call_that_a_worker_makes() -> None:
         "commit",
         "take_gate",
         "release_gate",
+        "get_breaker",
+        "put_breaker",
         "call",
     }
 

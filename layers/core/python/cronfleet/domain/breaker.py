@@ -1,7 +1,7 @@
 """Breakers: a target that fails again and again is left alone for a while, and then tried with care.
 
 A breaker is a tenant's and a target's: the address of a webhook without its query, a Lambda function, a handler. It
-opens after `FAILURES` failed attempts in a row; attempts that come while it is open wait, and are not used up. Once its
+opens after `FAILURES` failed attempts; attempts that come while it is open wait, and are not used up. Once its
 cooldown is over one attempt goes through, the probe; if that succeeds, two may go, then four, and so on (`STEP` apart),
 and after `LAST_STEP` the breaker is closed. Everything here is pure; `services/breakers.py` reads and writes.
 
@@ -21,11 +21,12 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
 
-FAILURES: Final = 10
-"""Failed attempts in a row, none further from the one before than `WINDOW`, after which a breaker opens."""
-
 SUSPECTED: Final = 5
-"""After so many the workers are asked to tell of successes."""
+"""After so many failed attempts, none further from the one before than `WINDOW`, the workers tell of successes too."""
+
+FAILURES: Final = 15
+"""After so many a breaker opens: ten in a row, then, in which nobody had a success. A target that fails a third of the
+time has that once in 60,000."""
 
 WINDOW: Final = 10 * MINUTE
 
