@@ -222,6 +222,35 @@ class RunAnswer(Answered):
     attempts: list[AttemptAnswer] = Field(description="Oldest first.")
 
 
+class LogLineAnswer(Answered):
+    """One line that an attempt logged or printed."""
+
+    at: Time = Field(description="When.")
+    level: str = Field(description="INFO, WARNING, ERROR and the like; what was printed is INFO.")
+    text: str = Field(description="What it says; a record's extra fields and traceback stand behind its message.")
+
+
+class LogPlaceAnswer(Answered):
+    """Where the whole log is, in CloudWatch Logs."""
+
+    region: str = Field(description="The AWS region.")
+    group: str = Field(description="The log group.")
+    stream: str | None = Field(description="The log stream, where it is known.")
+    request_id: str | None = Field(description="The invocation, of a Lambda target.")
+    url: str = Field(description="The console's page, with the lines of this run.")
+
+
+class LogAnswer(Answered):
+    """The end of what one attempt logged: at most 200 lines and 16 KB."""
+
+    run_id: str = Field(description="The run.")
+    attempt: int = Field(description="The attempt; 0: none has begun.")
+    kept_at: Time | None = Field(description="When it was kept, every 30 seconds while it goes on; null: nothing is.")
+    is_whole: bool = Field(description="False when something was said before the first of these lines.")
+    lines: list[LogLineAnswer] = Field(description="Oldest first.")
+    place: LogPlaceAnswer | None = Field(description="Where all of it is, if that is known.")
+
+
 class RunsAnswer(Answered):
     """A page of a schedule's history, newest first."""
 

@@ -24,6 +24,8 @@ SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
 MAX_PAGE: Final = 100
+MAX_ATTEMPT: Final = 999
+"""More than a run can have: takeovers count as attempts, too."""
 MAX_ENTRIES: Final = 1_000
 DEFAULT_PAGE: Final = 50
 
@@ -74,6 +76,11 @@ OperationStatusQuery = Annotated[
     Query(alias="status", description="Only these."),
 ]
 RunId = Annotated[str, Path(max_length=256, description="A run's id, as the history shows it.")]
+AttemptNumber = Annotated[
+    int | None,
+    BeforeValidator(_whole_number),
+    Query(ge=1, le=MAX_ATTEMPT, description="Which attempt; left out: the latest."),
+]
 PageLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_PAGE, description="Entries of a page.")]
 FiresLimit = Annotated[int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_FIRES, description="At most this many.")]
 Cursor = Annotated[

@@ -41,6 +41,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}/diff"): Role.VIEWER,
     ("GET", "/v1/runs/{run_id}"): Role.VIEWER,
+    ("GET", "/v1/runs/{run_id}/log"): Role.VIEWER,
     ("GET", "/v1/dead-letters"): Role.VIEWER,  # its messages that nobody can read take a platform admin
     ("GET", "/v1/dead-letters/{run_id}"): Role.VIEWER,
     ("GET", "/v1/backfills"): Role.VIEWER,

@@ -393,6 +393,12 @@ class PoliciesBody(Strict):
     timeout_seconds: int = Field(
         DEFAULT_TIMEOUT_SECONDS, ge=1, le=MAX_TIMEOUT_SECONDS, description="An attempt that takes longer is stopped."
     )
+    heartbeat_timeout: str | None = Field(
+        None,
+        max_length=LONGEST_MOMENT,
+        description="Of a Python handler: an attempt that says nothing of itself for so long is stopped; 5s to 15m. "
+        "Null: it need not.",
+    )
 
 
 class ScheduleBody(Strict):

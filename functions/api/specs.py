@@ -12,6 +12,7 @@ from cronfleet.domain.misfire import DEFAULT_GRACE_SECONDS, Misfire, MisfirePoli
 from cronfleet.domain.objective import Objectives
 from cronfleet.domain.objective_form import parse_objectives
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.progress import LONGEST_HEARTBEAT_SECONDS, SHORTEST_HEARTBEAT_SECONDS
 from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import (
@@ -21,6 +22,7 @@ from cronfleet.domain.schedule import (
     Policies,
     Spec,
 )
+from cronfleet.domain.target import HandlerTarget, Target
 from cronfleet.domain.time_text import parse_interval, parse_moment
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger, plain_form
 
@@ -46,13 +48,14 @@ def spec_of(
     if end_at is not None and end_at <= (start_at if start_at is not None else EARLIEST):
         raise Invalid("end_at", "must be later than start_at")
     trigger = trigger_of(body.trigger, now, current.trigger if current else None)
+    target = target_of(body.target, tenant, allowed_networks)
     return Spec(
         trigger=trigger,
-        target=target_of(body.target, tenant, allowed_networks),
+        target=target,
         owner=_printable(body.owner, "owner"),
         description=body.description,
         payload=checked_payload(body.payload),
-        policies=_policies(body.policies, trigger),
+        policies=_policies(body.policies, trigger, target),
         labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
@@ -99,7 +102,7 @@ def _is_same_interval(asked: Trigger, current: Trigger) -> bool:
     return asked.every_seconds == current.every_seconds
 
 
-def _policies(body: PoliciesBody, trigger: Trigger) -> Policies:
+def _policies(body: PoliciesBody, trigger: Trigger, target: Target) -> Policies:
     backoff = body.retry.backoff
     if backoff.max_seconds < backoff.base_seconds:
         raise Invalid(
@@ -117,7 +120,23 @@ def _policies(body: PoliciesBody, trigger: Trigger) -> Policies:
         concurrency_key=body.concurrency_key or "",
         breaker=_breaker(body.breaker),
         target_breaker=body.target_breaker,
+        heartbeat_seconds=_heartbeat_seconds(body.heartbeat_timeout, target),
     )
+
+
+def _heartbeat_seconds(written: str | None, target: Target) -> int:
+    if written is None:
+        return 0
+    field = "policies.heartbeat_timeout"
+    if not isinstance(target, HandlerTarget):
+        raise Invalid(field, "is for Python handlers, which can say that they are alive; leave it out")
+    try:
+        seconds = parse_interval(written)
+    except Invalid as error:
+        raise Invalid(field, error.reason) from error
+    if not SHORTEST_HEARTBEAT_SECONDS <= seconds <= LONGEST_HEARTBEAT_SECONDS:
+        raise Invalid(field, f"{written} is not between 5s and 15m")
+    return seconds
 
 
 def _breaker(body: BreakerBody | None) -> BreakerPolicy | None:

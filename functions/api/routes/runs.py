@@ -12,7 +12,7 @@ from cronfleet.services.runs import Override, Runs
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..answers import RunAnswer, RunsAnswer
+from ..answers import LogAnswer, RunAnswer, RunsAnswer
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..schemas import CancelBody, RunBody
@@ -64,6 +64,15 @@ def history(
 def read(run_id: p.RunId) -> Response[RunAnswer]:
     """With every attempt. A run that is claimed and not yet written down is `queued`."""
     return Response(200, JSON, _service().get(caller_of(router.current_event.raw_event), run_id))
+
+
+@router.get("/v1/runs/<run_id>/log", summary="Read what a run logged")
+def read_log(run_id: p.RunId, attempt: p.AttemptNumber = None) -> Response[LogAnswer]:
+    """The end of what one attempt logged and printed, and where all of it is. A job that says nothing has no lines.
+
+    Of a webhook or a Lambda function only what failed is kept: the answer, or the end of the function's log.
+    """
+    return Response(200, JSON, _service().log(caller_of(router.current_event.raw_event), run_id, attempt))
 
 
 @router.post("/v1/runs/<run_id>/cancel", summary="Cancel a run")

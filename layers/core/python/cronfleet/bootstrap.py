@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
+    from cronfleet.domain.attempt_log import LogPlace
     from cronfleet.domain.operation import Kind
     from cronfleet.ports.errands import Doer
     from cronfleet.ports.tokens import Tokens
@@ -233,6 +234,7 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
             clock=clock,
             handlers_package=handlers_package,
             allowed_networks=settings.webhook_allowed_networks,
+            log_place=_log_place(settings),
         ),
         clock=clock,
         ids=SystemIds(),
@@ -252,6 +254,14 @@ def undelivered(settings: Settings) -> "Undelivered":
     from cronfleet.services.undelivered import Undelivered
 
     return Undelivered(store=_store(settings), clock=SystemClock(), telemetry=telemetry("dead_letters"))
+
+
+def _log_place(settings: Settings) -> "LogPlace | None":
+    from cronfleet.domain.attempt_log import LogPlace
+
+    if not settings.log_region or not settings.log_group:
+        return None
+    return LogPlace(settings.log_region, settings.log_group, settings.log_stream)
 
 
 def schedules(settings: Settings) -> "Schedules":

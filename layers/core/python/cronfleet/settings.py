@@ -73,6 +73,10 @@ class Settings:
     errand_queue_url: str = ""
     webhook_allowed_networks: tuple[str, ...] = ()
     oidc: Oidc | None = None
+    log_region: str = ""
+    log_group: str = ""
+    log_stream: str = ""
+    """Where this process's log goes, in CloudWatch Logs; empty where Lambda does not say."""
 
 
 def _required(environment: Mapping[str, str], names: tuple[str, ...]) -> None:
@@ -128,4 +132,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
         oidc=_oidc(env),
+        log_region=env.get("AWS_REGION", ""),
+        log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),
+        log_stream=env.get("AWS_LAMBDA_LOG_STREAM_NAME", ""),
     )

@@ -76,6 +76,7 @@ def policies_form(policies: Policies) -> Form:
             },
         },
         "timeout_seconds": policies.timeout_seconds,
+        "heartbeat_timeout": interval_text(policies.heartbeat_seconds) if policies.heartbeat_seconds else None,
         "breaker": _breaker_form(policies.breaker),
         "target_breaker": policies.target_breaker,
     }

@@ -8,6 +8,10 @@ from cronfleet.domain.instant import Instant
 BEAT_SECONDS: Final = 5
 """At most so often an attempt's beats are written; what is told in between is written with the next."""
 
+SHORTEST_HEARTBEAT_SECONDS: Final = 5
+LONGEST_HEARTBEAT_SECONDS: Final = 900
+"""What a schedule may allow its attempts to be silent."""
+
 LOG_SECONDS: Final = 30
 """How often the log of an attempt that goes on is kept, where it has said something since."""
 

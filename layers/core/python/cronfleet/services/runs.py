@@ -9,10 +9,11 @@ from cronfleet.domain.audit import schedule_subject
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.claim import first_attempt
 from cronfleet.domain.dispatch_plan import first_fire
-from cronfleet.domain.errors import Conflict, NotFound
+from cronfleet.domain.errors import Conflict, Invalid, NotFound
 from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.frozen import frozen_reason, in_force
 from cronfleet.domain.instant import Instant, floor_second
+from cronfleet.domain.log_form import log_form
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import MANUAL_CAUSE, MESSAGE_MAX_AGE, Run, RunKey, RunStatus
@@ -70,6 +71,18 @@ class Runs:
         run, is_stored = self._require(caller, run_id)
         deferred = self._deferred(run) if is_stored else None
         return run_form(run if deferred is None else replace(run, reason=deferred))
+
+    def log(self, caller: Caller, run_id: str, attempt: int | None = None) -> Form:
+        """The end of what an attempt said, the latest one's if none is named; without lines where nothing is kept.
+
+        `Invalid` for an attempt that the run has not had, and as `get`.
+        """
+        run, _ = self._require(caller, run_id)
+        number = run.attempt if attempt is None else attempt
+        if attempt is not None and attempt not in {one.number for one in run.attempts}:
+            raise Invalid("attempt", f"the run has had {run.attempt} attempts; name one of them")
+        kept = answer_of(lambda: self._store.get_log(run.key, number))
+        return log_form(run.key, number, kept)
 
     def _deferred(self, run: Run) -> Reason | None:
         """Why the attempt that `run` waits for comes later than it might: its tenant's rate, or no slot."""
