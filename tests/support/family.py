@@ -11,7 +11,7 @@ from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import Trigger
-from cronfleet.ports.target import Call
+from cronfleet.ports.target import Call, Pulse
 from cronfleet.services.access import Caller
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
@@ -52,7 +52,7 @@ class Family(World):
     def edit(self, schedule_id: str, trigger: Trigger) -> None:
         self.schedules.edit(ACME, schedule_id, lambda _current, _now: self.spec(trigger))
 
-    def call(self, call: Call) -> Result:
+    def call(self, call: Call, pulse: Pulse) -> Result:
         self.called.append(call.key.schedule_id)
         result = self.results.get(call.key.schedule_id, SUCCESS)
         return result if isinstance(result, Result) else result(call)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +12,8 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Status
-from cronfleet.ports.job_store import InsertRun, InsertRunTimer, NoAnswer
+from cronfleet.ports.job_store import NoAnswer
+from cronfleet.services.reruns import Reruns
 from tests.support.builders import cron
 from tests.support.family import ACME, FAILURE, NIGHTLY, TRY_ONCE, TWO, Family, after
 from tests.support.faults import Crash
@@ -238,8 +238,11 @@ def test_a_parent_that_is_run_again_by_hand_starts_nothing(family: Family) -> No
     make(family, "dead")
     family.results.clear()
     family.runs.run_now(ACME, "load")
+    Reruns(store=family.store, clock=family.clock, ids=family.ids, shards=1).rerun(
+        ACME, RunKey("acme", "load", 1, TWO).run_id
+    )
     family.go_to(TWO + 2 * MINUTE)
-    assert family.called == ["load", "load"]
+    assert family.called == ["load", "load", "load"]
     assert family.status("report") is R.SKIPPED
 
 
@@ -394,20 +397,9 @@ def test_what_is_asked_to_flow_on_flows_on_under_its_own_cause(family: Family) -
     family.go_to(TWO + MINUTE)
     assert family.status("report") is R.SKIPPED
     family.results.clear()
-    again = flow(family, "load")
+    reruns = Reruns(store=family.store, clock=family.clock, ids=family.ids, shards=1)
+    form = reruns.rerun(ACME, RunKey("acme", "load", 1, TWO).run_id, flow_on=True).form
+    again = RunKey.parse(form["run_id"]).cause
     family.go_to(TWO + 3 * MINUTE)
     ended = {name: family.row(name, cause=again) for name in ("clean", "count", "report")}
     assert {name: row and row.status for name, row in ended.items()} == dict.fromkeys(ended, R.SUCCEEDED)
-
-
-def flow(family: Family, schedule_id: str) -> str:
-    """Run the fire of two again, flowing on; the cause."""
-    form = family.runs.run_now(ACME, schedule_id).form
-    key = RunKey.parse(form["run_id"])
-    run = family.store.state.runs.pop(key)
-    timer_place = next(place for place, one in family.store.state.run_timers.items() if one.key == key)
-    run_timer = family.store.state.run_timers.pop(timer_place)
-    family.store.state.due_index.remove(timer_place)
-    moved = replace(run, key=replace(key, nominal_at=TWO), flows_on=True)
-    family.store.commit([InsertRun(moved), InsertRunTimer(replace(run_timer, key=moved.key))])
-    return key.cause
