@@ -151,3 +151,29 @@ def test_a_schedule_in_shadow_notes_and_sends_nothing_and_its_heartbeat_url_is_p
     assert _comparison_that_sees_a_fire(api, "beside")["unexpected"] == 0
     assert api.ask("DELETE", "/v1/schedules/beside").status == 204
     assert api.ask("POST", path, key="").status == 404
+
+
+def test_a_backfill_runs_each_date_of_the_past_once_through_the_lane_of_its_own(api, begun_at):
+    api.put("past", trigger={"every": "60s"}, target={"handler": "demo.heartbeat"})
+    api.ask("POST", "/v1/schedules/past/pause", {"reason": "only its past is wanted"})
+    asked = {
+        "schedule": "past",
+        "from": (begun_at - timedelta(minutes=10)).isoformat(),
+        "to": (begun_at - timedelta(minutes=5)).isoformat(),
+    }
+    made = api.ask("POST", "/v1/backfills", asked)
+    assert made.status == 201
+    again = api.ask("POST", "/v1/backfills", asked)
+    assert (again.status, again.body["id"]) == (200, made.body["id"])
+    path = f"/v1/backfills/{made.body['id']}"
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (seen := api.ask("GET", path).body)["is_over"]:
+        assert time.monotonic() < deadline, seen
+        time.sleep(1)
+    assert (seen["status"], seen["total"], seen["counts"]["succeeded"]) == ("finished", 5, 5)
+    dates = api.ask("GET", f"{path}/dates").body["dates"]
+    assert [date["state"] for date in dates] == ["succeeded"] * 5
+    assert len({date["nominal_at"] for date in dates}) == 5
+    assert {row["lane"] for row in api.wait_for_runs("past", lambda rows: len(rows) >= 5) if row["operation"]} == {
+        "backfill"
+    }
