@@ -243,6 +243,57 @@ def test_the_rows_of_a_date_say_whether_it_runs_whichever_epoch_they_are_of(
     assert over.counts.get("passed_over", 0) == 8 - len(expected)
 
 
+def other_backfill(world: World, name: str, **changes: Any) -> Operation:
+    first = stored(world)
+    asked = {**first.asked, **changes.pop("asked", {})}
+    made = replace(first, operation_id=name, change_id=name, asked=asked, rev=1, **changes)
+    world.store.commit([PutOperation(made, None)])
+    return made
+
+
+def carried_on(world: World, *names: str) -> Counter[Instant]:
+    """The operations, in turn, to their ends; how often each date ran."""
+    for _ in range(200):
+        for name in names:
+            doer(world).carry_on("acme", name, world.clock.now() + MINUTE)
+        world.clock.advance(10 * SECOND)
+        for row in [row for row in world.store.state.runs.values() if not row.is_terminal]:
+            running = row.moved(RunStatus.RUNNING, started_at=world.clock.now())
+            world.store.state.runs[row.key] = running.ended(RunStatus.SUCCEEDED, world.clock.now())
+        if all(one.is_over for one in world.store.state.operations.values()):
+            return Counter(row.key.nominal_at for row in world.store.state.runs.values())
+    raise AssertionError("they do not come to an end")
+
+
+def test_of_two_backfills_over_the_same_dates_the_younger_leaves_out_what_the_older_has_run(world: World) -> None:
+    backfill(world, asked={"mode": Mode.SKIP_SUCCEEDED}, max_concurrent=20)
+    other_backfill(world, "o2", created_at=NOON + 1, asked={"from": FROM + HOUR, "to": NOON + HOUR})
+    times = carried_on(world, "o2", "o1")
+    assert set(times.values()) == {1}
+    assert len(times) == 180
+    second = world.store.get_operation("acme", "o2")
+    assert second is not None
+    assert second.counts == {"passed_over": 60, "succeeded": 60}
+
+
+def test_of_two_backfills_over_the_same_dates_the_younger_runs_them_again_if_that_is_asked_for(world: World) -> None:
+    backfill(world, to_at=FROM + HOUR, asked={"mode": Mode.SKIP_SUCCEEDED}, max_concurrent=20)
+    other_backfill(world, "o2", created_at=NOON + 1, asked={"mode": Mode.REDO_ALL})
+    assert set(carried_on(world, "o2", "o1").values()) <= {1, 2}
+    second = world.store.get_operation("acme", "o2")
+    assert second is not None
+    assert second.counts == {"succeeded": 60}
+
+
+def test_a_younger_one_does_not_wait_for_one_that_is_paused_or_about_other_dates(world: World) -> None:
+    backfill(world, asked={"mode": Mode.SKIP_SUCCEEDED}, status=Status.PAUSED)
+    other_backfill(world, "o2", created_at=NOON + 1, status=Status.RUNNING)
+    other_backfill(world, "o3", created_at=NOON + 2, status=Status.RUNNING, asked={"from": NOON, "to": NOON + HOUR})
+    for name in ("o3", "o2"):
+        doer(world).carry_on("acme", name, NOON + MINUTE)
+        assert any(row.operation == name for row in world.store.state.runs.values())
+
+
 def test_several_schedules_go_through_their_dates_in_one_order(world: World) -> None:
     for number in (1, 2):
         world.add(timer(MINUTELY, NOON + MINUTE, schedule_id=f"nightly-{number}"))

@@ -73,6 +73,14 @@ def subjects_of(asked: Mapping[str, Any]) -> list[Subject]:
     return [Subject(*one) for one in asked["subjects"]]
 
 
+def overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two backfills were asked about a schedule in common, in stretches that have a moment in common."""
+    schedules = {subject.schedule_id for subject in subjects_of(one)} & {
+        subject.schedule_id for subject in subjects_of(other)
+    }
+    return bool(schedules) and max(one["from"], other["from"]) < min(one["to"], other["to"])
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A date of a backfill: its nominal time, and the number of its schedule among the subjects."""

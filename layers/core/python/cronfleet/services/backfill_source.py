@@ -4,16 +4,20 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
+from typing import Final
 
-from cronfleet.domain.backfill import Mode, Order, Place, Window, dates, is_wanted, subjects_of
+from cronfleet.domain.backfill import Mode, Order, Place, Window, dates, is_wanted, overlap, subjects_of
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.operation import Candidate, Operation, backfill_key
+from cronfleet.domain.operation import Candidate, Kind, Operation, Status, backfill_key
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Spec
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.services.asking import ask
 from cronfleet.services.date_history import standings
 from cronfleet.services.operation_sources import MAX_NAMED, Drawn, Making, Named, Names, payload_of
+
+LOOKED_THROUGH: Final = 100
+"""Newest operations of a tenant among which older backfills of the same dates are looked for."""
 
 
 class BackfillSource:
@@ -32,8 +36,13 @@ class BackfillSource:
         return Names(items, len(places) <= limit, items[-1].position if items else cursor)
 
     def draw(self, operation: Operation, runs: int, now: Instant) -> Drawn:
-        """The next dates as runs, or passed over: as `mode` wants it, or because the schedule is gone."""
+        """The next dates as runs, or passed over: as `mode` wants it, or because the schedule is gone.
+
+        None while an older backfill goes through the same dates: what that has made of them is to be known first.
+        """
         mode = Mode(operation.asked["mode"])
+        if mode is not Mode.REDO_ALL and self._is_behind_another(operation):
+            return Drawn((), is_last=False, position=operation.cursor)
         # Where every date runs, more than can be made need not be looked at.
         found = self.names(operation, operation.cursor, runs if mode is Mode.REDO_ALL else MAX_NAMED)
         making = Making(self._store, operation, now)
@@ -69,6 +78,17 @@ class BackfillSource:
     def reason_to_stop(self, operation: Operation) -> Reason | None:  # noqa: ARG002 - a backfill goes on
         """Dates that fail do not stop a backfill: each has its own result."""
         return None
+
+    def _is_behind_another(self, operation: Operation) -> bool:
+        """Whether an older backfill is running that has dates of this one."""
+        page = ask(partial(self._store.list_operations, operation.tenant, cursor=None, limit=LOOKED_THROUGH))
+        return any(
+            one.kind is Kind.BACKFILL
+            and one.status is Status.RUNNING
+            and (one.created_at, one.operation_id) < (operation.created_at, operation.operation_id)
+            and overlap(one.asked, operation.asked)
+            for one in page.items
+        )
 
     def _wanted(self, items: Sequence[Named], mode: Mode, making: Making) -> frozenset[str]:
         """The positions of those that become runs."""

@@ -5,6 +5,7 @@ one goes on from there; two at once are in each other's way, and one of them beg
 """
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from functools import partial
 from typing import Final
 
@@ -28,6 +29,16 @@ MAX_STEPS: Final = 500
 """Pages that one turn writes at most; the next turn goes on."""
 SUSPENDED_REST: Final = MINUTE
 """How long the operations of a suspended tenant rest before they are looked at again."""
+
+
+class _Step(StrEnum):
+    """What came of a step."""
+
+    WRITTEN = "written"
+    BEATEN = "beaten"
+    """Somebody else's write came first."""
+    NOTHING = "nothing"
+    """There was nothing to write."""
 
 
 class OperationDoer:
@@ -63,8 +74,9 @@ class OperationDoer:
             if operation.status is Status.CANCELLED and not is_looked_at:
                 self._cancel(operation, now)
             looked = operation if is_looked_at else self._looked(operation, now)
-            is_looked_at = self._step(operation, looked, now)
-            if is_looked_at and not self._has_room(looked, now):
+            step = self._step(operation, looked, now)
+            is_looked_at = step is not _Step.BEATEN
+            if step is _Step.NOTHING or (is_looked_at and not self._has_room(looked, now)):
                 return self._next_look(read, now)
             if self._clock.now() >= until:
                 break
@@ -93,8 +105,8 @@ class OperationDoer:
 
     # --- one step ----------------------------------------------------------------------------------------------
 
-    def _step(self, stored: Operation, looked: Operation, now: Instant) -> bool:
-        """Write the next step of the operation; False when somebody else's write came first."""
+    def _step(self, stored: Operation, looked: Operation, now: Instant) -> "_Step":
+        """Write the next step of the operation, if there is one."""
         after = looked
         drawn = Drawn((), is_last=False, position=looked.cursor)
         if looked.status is Status.RUNNING:
@@ -107,14 +119,14 @@ class OperationDoer:
         page = operations.next_page(after, drawn.candidates, drawn.position, is_last=drawn.is_last, now=now)
         after = operations.ended(page.operation, now)
         if after == stored:
-            return True
+            return _Step.NOTHING
         writes: list[Write] = []
         for one in page.made:
             if one.run is not None and one.timer is not None:
                 writes += [InsertRun(self._rules.kept(one.run, now)), InsertRunTimer(one.timer)]
         # After all of them: a letter that was settled meanwhile has the whole page drawn anew.
         writes += [ReplaceRun(one.settles) for one in page.made if one.settles is not None]
-        return self._commit(stored, after, writes)
+        return _Step.WRITTEN if self._commit(stored, after, writes) else _Step.BEATEN
 
     def _commit(self, stored: Operation, after: Operation, writes: Sequence[Write]) -> bool:
         put = PutOperation(operations.written(after, self._ids.unique()), stored)
