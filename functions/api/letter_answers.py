@@ -100,3 +100,13 @@ class DiscardAnswer(Answered):
 
     discarded: int = Field(description="How many letters were; of a dry run, how many would be.")
     more: bool = Field(description="Whether more are meant: ask again.")
+
+
+class RedrivePreviewAnswer(Answered):
+    """What a redrive would do."""
+
+    dry_run: bool = Field(description="True.")
+    count: int = Field(description="Dead letters that are meant.")
+    is_complete: bool = Field(description="Whether that is all; false: there are at least so many.")
+    examples: list[str] = Field(description="Run ids of the oldest.")
+    write_units: int = Field(description="What it costs the job store, where each run succeeds at once.")

@@ -1,13 +1,16 @@
 """What callers may send about dead letters."""
 
+from typing import Annotated, Literal
+
 from pydantic import Field
 
+from cronfleet.domain.redrive import MAX_RUN_IDS
+from cronfleet.domain.rerun import Version
 from cronfleet.domain.selection import MAX_LABELS
 from cronfleet.services.dead_letters import MAX_AT_ONCE
 
+from .operation_schemas import SIGNATURE, PaceBody
 from .schemas import ID, TEXT, Moment, Strict, shown
-
-SIGNATURE = r"^[0-9a-f]{12}$"
 
 
 class LetterFilterBody(Strict):
@@ -38,3 +41,28 @@ class DiscardBody(Strict):
         None, ge=0, description="How many there are, by a dry run: if it is another number now, nothing changes (409)."
     )
     reason: str = Field(min_length=1, max_length=300, pattern=TEXT, description="Kept with each run and its history.")
+
+
+class RedriveBody(PaceBody):
+    """Which dead letters are run again, how, and how fast: exactly one of `run_ids` and `filter`."""
+
+    model_config = shown(
+        {"run_ids": ["acme~billing-nightly~1~20261201T203000Z~schedule"], "payload": {"month": "2026-11"}},
+        {
+            "filter": {"signature": "0f3a9be1c2d4"},
+            "expected": 9_120,
+            "rate_per_minute": 600,
+            "reason": "the mirror is up again",
+        },
+    )
+
+    run_ids: list[Annotated[str, Field(max_length=256)]] | None = Field(
+        None, min_length=1, max_length=MAX_RUN_IDS, description="These, each once."
+    )
+    filter: LetterFilterBody | None = Field(None, description="Those; an empty one means every dead letter.")
+    version: Literal[tuple(version.value for version in Version)] = Field(
+        Version.NEWEST.value, description="`same`: the version that ran then; `newest`: the current one."
+    )
+    expected: int | None = Field(
+        None, ge=0, description="How many there are, by a dry run: if it is another number now, nothing is done (409)."
+    )

@@ -1,16 +1,20 @@
 """What callers may send to have the past run again: backfills and re-runs."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 from pydantic.config import JsonDict
 
 from cronfleet.domain.backfill import Mode, Order
 from cronfleet.domain.operation import DEFAULT_CONCURRENT, MAX_CONCURRENT, MAX_RATE_PER_MINUTE
+from cronfleet.domain.redrive import MAX_EXCLUDED
 from cronfleet.domain.rerun import REPEATABLE, Version
 from cronfleet.domain.selection import MAX_LABELS
 
 from .schemas import ID, Moment, Reason, Strict, shown
+
+SIGNATURE: Final = r"^[0-9a-f]{12}$"
+"""A failure signature."""
 
 
 def _left_out(schema: JsonDict) -> None:
@@ -127,6 +131,19 @@ class RerunsBody(PaceBody):
         ge=0,
         description="How many there are, by a dry run: if another number matches now, nothing is done (409).",
     )
+
+
+class ResumeOperationBody(Strict):
+    """Why; and, of a redrive, which failures it leaves out from now on."""
+
+    model_config = shown({"reason": "mended"}, {"exclude_signatures": ["0f3a9be1c2d4"]})
+
+    exclude_signatures: list[Annotated[str, Field(pattern=SIGNATURE)]] = Field(
+        default_factory=list,
+        max_length=MAX_EXCLUDED,
+        description="Dead letters of these failure signatures are passed over; of a redrive alone.",
+    )
+    reason: Reason = ""
 
 
 class OperationVerbBody(Strict):

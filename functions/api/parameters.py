@@ -17,7 +17,7 @@ from cronfleet.domain.shadow_comparison import MAX_TOLERANCE, State
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 
-from .letter_schemas import SIGNATURE
+from .operation_schemas import SIGNATURE
 from .schemas import CALENDAR_NAME, ID, TEXT
 
 SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"

@@ -67,6 +67,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/runs/{run_id}/cancel"): Role.OPERATOR,
     ("POST", "/v1/breakers/{breaker_id}/close"): Role.OPERATOR,
     ("POST", "/v1/dead-letters/discard"): Role.OPERATOR,
+    ("POST", "/v1/dead-letters/redrive"): Role.OPERATOR,
     ("POST", "/v1/runs/{run_id}/rerun"): Role.OPERATOR,
     ("POST", "/v1/reruns"): Role.OPERATOR,
     ("POST", "/v1/backfills"): Role.OPERATOR,

@@ -11,16 +11,21 @@ from cronfleet import bootstrap
 from cronfleet.domain.dead_letter import Kind, LetterFilter
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.freeze import label_hashes
+from cronfleet.domain.redrive import AskedRedrive
+from cronfleet.domain.rerun import Version
 from cronfleet.services.dead_letters import DeadLetters
+from cronfleet.services.redrives import Redrives
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..letter_answers import DiscardAnswer, GroupsAnswer, LetterDetailAnswer, LettersAnswer
-from ..letter_schemas import DiscardBody, LetterFilterBody
+from ..letter_answers import DiscardAnswer, GroupsAnswer, LetterDetailAnswer, LettersAnswer, RedrivePreviewAnswer
+from ..letter_schemas import DiscardBody, LetterFilterBody, RedriveBody
+from ..operation_answers import OperationAnswer
 from ..reading import JSON
 from ..requests import caller_of, once_of
 from ..selecting import labels_of
 from ..specs import checked_labels, moment_of
+from .backfills import override_of
 
 router = APIGatewayHttpRouter()
 
@@ -28,6 +33,11 @@ router = APIGatewayHttpRouter()
 @functools.cache
 def _service() -> DeadLetters:
     return bootstrap.dead_letters(from_environment())
+
+
+@functools.cache
+def _redrives() -> Redrives:
+    return bootstrap.redrives(from_environment())
 
 
 @router.get("/v1/dead-letters", summary="List dead letters, or group them by what went wrong")
@@ -94,6 +104,44 @@ def discard(
         return Response(200, JSON, {"discarded": counted.count, "more": not counted.is_complete})
     answer = _service().discard_all(caller, asked, reason=body.reason, expected=body.expected, once=once)
     return Response(200, JSON, answer.form)
+
+
+@router.post("/v1/dead-letters/redrive", summary="Run dead letters again", status_code=202)
+def redrive(
+    body: Annotated[RedriveBody, Body()],
+    dry_run: p.DryRunQuery = "false",
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[OperationAnswer | RedrivePreviewAnswer]:
+    """Each as a run of its own, those that died first before the others, as an operation (`/v1/operations/{id}`); first
+    with `dry_run=true`, which counts them. It stops by itself when 5 of its last 20 runs died in one and the same way.
+    """
+    event = router.current_event.raw_event
+    asked = _asked(body)
+    if dry_run == "true":
+        return Response(200, JSON, _redrives().preview(caller_of(event), asked))
+    answer = _redrives().create(caller_of(event), asked, reason=body.reason, once=once_of(event))
+    return Response(202, JSON, answer.form, headers={"Location": f"/v1/operations/{answer.form['id']}"})
+
+
+def _asked(body: RedriveBody) -> AskedRedrive:
+    if (body.run_ids is None) == (body.filter is None):
+        raise Invalid("filter", "or run_ids: write one of them; {} as a filter means every dead letter")
+    said = body.filter or LetterFilterBody()
+    override = override_of(body)
+    return AskedRedrive(
+        None if body.run_ids is None else tuple(body.run_ids),
+        said.schedule,
+        checked_labels(said.labels, "filter.labels"),
+        said.signature,
+        moment_of(said.from_, "filter.from"),
+        moment_of(said.to, "filter.to"),
+        Version(body.version),
+        () if override is None else (override.payload,),
+        body.flow_on,
+        body.rate_per_minute,
+        body.max_concurrent,
+        body.expected,
+    )
 
 
 def filter_of(body: LetterFilterBody) -> LetterFilter:

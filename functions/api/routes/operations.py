@@ -14,13 +14,14 @@ from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..operation_answers import OperationAnswer, OperationsAnswer, ResultsAnswer
-from ..operation_schemas import OperationVerbBody
+from ..operation_schemas import OperationVerbBody, ResumeOperationBody
 from ..reading import JSON
 from ..requests import caller_of, once_of
 
 router = APIGatewayHttpRouter()
 
 _PLAIN: Final = OperationVerbBody()
+_PLAIN_RESUME: Final = ResumeOperationBody()
 
 
 @functools.cache
@@ -75,11 +76,11 @@ def pause(
 @router.post("/v1/operations/<operation_id>/resume", summary="Resume an operation")
 def resume(
     operation_id: p.OperationId,
-    body: Annotated[OperationVerbBody, Body()] = _PLAIN,
+    body: Annotated[ResumeOperationBody, Body()] = _PLAIN_RESUME,
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[OperationAnswer]:
-    """One that is paused, or has stopped by itself, goes on where it was."""
-    return _turned(operation_id, Verb.RESUME, body)
+    """One that is paused, or has stopped by itself, goes on where it was; a redrive without the failures named."""
+    return _turned(operation_id, Verb.RESUME, body, tuple(body.exclude_signatures))
 
 
 @router.post("/v1/operations/<operation_id>/cancel", summary="Cancel an operation")
@@ -92,7 +93,10 @@ def cancel(
     return _turned(operation_id, Verb.CANCEL, body)
 
 
-def _turned(operation_id: str, verb: Verb, body: OperationVerbBody) -> Response[OperationAnswer]:
+def _turned(
+    operation_id: str, verb: Verb, body: OperationVerbBody | ResumeOperationBody, excluded: tuple[str, ...] = ()
+) -> Response[OperationAnswer]:
     event = router.current_event.raw_event
-    answer = _service().turn(caller_of(event), operation_id, verb, reason=body.reason, once=once_of(event))
+    turn = functools.partial(_service().turn, caller_of(event), operation_id, verb)
+    answer = turn(reason=body.reason, excluded=excluded, once=once_of(event))
     return Response(200, JSON, answer.form)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cronfleet.services.operation_doer import OperationDoer
     from cronfleet.services.operation_sources import Source
     from cronfleet.services.operations import Operations
+    from cronfleet.services.redrives import Redrives
     from cronfleet.services.reruns import Reruns
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.runs import Runs
@@ -247,6 +248,13 @@ def dead_letters(settings: Settings) -> "DeadLetters":
     from cronfleet.services.dead_letters import DeadLetters
 
     return DeadLetters(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def redrives(settings: Settings) -> "Redrives":
+    """Redrives as callers ask for them."""
+    from cronfleet.services.redrives import Redrives
+
+    return Redrives(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
 
 
 def undelivered(settings: Settings) -> "Undelivered":

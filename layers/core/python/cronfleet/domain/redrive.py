@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cronfleet.domain.dead_letter import LetterFilter
+from cronfleet.domain.freeze import label_hashes
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.operation import MAX_RECENT, Operation
+from cronfleet.domain.operation import DEFAULT_CONCURRENT, MAX_RECENT, Operation
 from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.rerun import Version
 from cronfleet.domain.signature import Signature
@@ -24,27 +26,40 @@ MAX_EXCLUDED: Final = 20
 """Signatures that a resumed redrive may leave out."""
 
 
-def asked_of(
-    *,
-    run_ids: Sequence[str] = (),
-    letters: LetterFilter | None = None,
-    version: Version = Version.NEWEST,
-    payload: Sequence[Any] = (),
-) -> dict[str, Any]:
-    """What a caller asked for, as JSON: the letters by their runs or by a filter; `payload` holds one, or is empty."""
-    asked: dict[str, Any] = {"version": version.value}
-    if payload:
-        asked["payload"] = list(payload)
-    if letters is None:
-        return asked | {"run_ids": list(run_ids)}
-    said = {
-        "schedule": letters.schedule_id,
-        "labels": list(letters.labels) or None,
-        "signature": letters.signature,
-        "from": letters.from_at,
-        "to": letters.until_at,
-    }
-    return asked | {"filter": {name: value for name, value in said.items() if value is not None}}
+@dataclass(frozen=True, slots=True)
+class AskedRedrive:
+    """Which letters are to be redriven, by their runs or (`run_ids` is `None`) by a filter, how, and how fast.
+
+    `payload` holds the one that is given instead of their own, or is empty. `expected` is how many there are to be.
+    """
+
+    run_ids: tuple[str, ...] | None = None
+    schedule_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    signature: str | None = None
+    from_at: Instant | None = None
+    to_at: Instant | None = None
+    version: Version = Version.NEWEST
+    payload: Sequence[Any] = ()
+    flow_on: bool = False
+    rate_per_minute: int | None = None
+    max_concurrent: int = DEFAULT_CONCURRENT
+    expected: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """What is asked, as the operation keeps it."""
+        said: dict[str, Any] = {
+            "version": self.version.value,
+            "run_ids": None if self.run_ids is None else list(self.run_ids),
+            "schedule": self.schedule_id,
+            "labels": dict(self.labels) or None,
+            "signature": self.signature,
+            "from": self.from_at,
+            "to": self.to_at,
+            "payload": list(self.payload) or None,
+            "flow_on": self.flow_on or None,
+        }
+        return {name: value for name, value in said.items() if value is not None}
 
 
 def letters_of(asked: Mapping[str, Any], created_at: Instant) -> LetterFilter:
@@ -52,14 +67,13 @@ def letters_of(asked: Mapping[str, Any], created_at: Instant) -> LetterFilter:
 
     So a run that it redrove in vain, which is a letter again, is not redriven by it a second time.
     """
-    said = asked["filter"]
-    until_at = said.get("to")
+    to_at = asked.get("to")
     return LetterFilter(
-        said.get("schedule"),
-        tuple(said.get("labels", ())),
-        said.get("signature"),
-        from_at=said.get("from"),
-        until_at=created_at if until_at is None else min(created_at, until_at),
+        asked.get("schedule"),
+        label_hashes(asked.get("labels", {})),
+        asked.get("signature"),
+        from_at=asked.get("from"),
+        until_at=created_at if to_at is None else min(created_at, to_at),
     )
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from cronfleet.domain.audit import subject
-from cronfleet.domain.errors import Conflict, NotFound
+from cronfleet.domain.errors import Conflict, Invalid, NotFound
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.operation import VERBS, Kind, Operation, Status, Verb, turned, written
@@ -101,13 +101,21 @@ class Operations:
         *,
         kind: Kind | None = None,
         reason: str = "",
+        excluded: Sequence[str] = (),
         once: Once | None = None,
     ) -> Answer:
-        """Pause, resume or cancel it. `Conflict` where it does not stand so that this can be done."""
+        """Pause, resume or cancel it. `Conflict` where it does not stand so that this can be done.
+
+        `excluded` are failure signatures that a resumed redrive leaves out.
+        """
 
         def decide(now: Instant) -> Draft:
             before = self._require(caller, operation_id, kind)
-            after = turned(before, verb, now)
+            if excluded and before.kind is not Kind.REDRIVE:
+                raise Invalid(
+                    "exclude_signatures", f"is for redrives, and this is a {WORDS[before.kind]}; leave it out"
+                )
+            after = turned(before, verb, now, excluded)
             if after is None:
                 raise Conflict(_refusal(before, verb))
             if after is before:
