@@ -173,6 +173,7 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         breakers._service,
         calendars._service,
         dead_letters._service,
+        dead_letters._redrives,
         dependencies._service,
         preview._calendars,
         lint._service,

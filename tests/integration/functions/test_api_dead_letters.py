@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 import time_machine
 
+from cronfleet import bootstrap
 from cronfleet.domain.attempt import Result, decide_finish
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, to_datetime, to_text
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.retry import Retry
-from cronfleet.domain.run import Attempt, Outcome, Run, RunStatus
+from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.undelivered import Delivery, UnreadableMessage
+from cronfleet.settings import from_environment
 from tests.support.api import Api, api_on, api_on_memory
 from tests.support.examples import run
 from tests.support.settable_clock import NOON, TravellingClock
@@ -279,3 +281,104 @@ def test_refused_runs_are_letters_too(api: Api) -> None:
     refused = row.ended(RunStatus.REFUSED, NOON - HOUR, Reason(Code.NO_DEFINITION, "version 3 cannot be read"))
     (run_id,) = stored(api, refused)
     assert listed(api) == [run_id]
+
+
+# --- redriving ---------------------------------------------------------------------------------------------------
+
+
+def redrive(api: Api, body: Any, query: str = "", **more: Any) -> Any:
+    return api.call("POST", f"/v1/dead-letters/redrive{query}", body, **more)
+
+
+def carry_on(api: Api) -> None:
+    """The clerk's part: every operation is carried on as far as it goes now."""
+    doer = bootstrap.operation_doer(from_environment(), "clerk")
+    for operation in api.store.list_operations("acme", cursor=None, limit=10).items:
+        doer.carry_on("acme", operation.operation_id, api.clock.now() + MINUTE)
+
+
+def test_letters_are_counted_first_and_then_redriven_as_an_operation(api: Api) -> None:
+    api.register()
+    stored(api, *(dead(number) for number in range(3)), dead(7, "poison"))
+    signature = api.call("GET", "/v1/dead-letters?group=signature").json["groups"][0]["signature"]
+    body = {"filter": {"signature": signature}, "expected": 3, "reason": "mended", "max_concurrent": 2}
+    counted = redrive(api, body, "?dry_run=true").json
+    assert (counted["count"], counted["is_complete"], len(counted["examples"])) == (3, True, 3)
+    assert counted["write_units"] > 0
+    assert len(listed(api)) == 4, "a dry run changes nothing"
+    made = redrive(api, body)
+    assert made.status == 202, made.text
+    assert (made.json["kind"], made.json["total"], made.json["status"]) == ("redrive", 3, "running")
+    carry_on(api)
+    found = api.call("GET", made.headers["location"]).json
+    assert (found["counts"]["under_way"], found["counts"]["pending"]) == (2, 1)
+    results = api.call("GET", f"{made.headers['location']}/results").json["results"]
+    assert [one["state"] for one in results] == ["queued", "queued", "pending"]
+    assert [one["ancestor"] for one in results] == [dead(number).key.run_id for number in (2, 1, 0)]
+    assert listed(api) == [dead(number).key.run_id for number in (0, 7)]
+    settled = api.call("GET", f"/v1/dead-letters/{results[0]['ancestor']}").json["settled"]
+    assert (settled["how"], settled["run_id"], settled["reason"]) == ("redriven", results[0]["run_id"], "mended")
+
+
+def test_a_letter_is_redriven_by_name_with_another_payload_once_however_often_it_is_clicked(api: Api) -> None:
+    api.register()
+    (run_id,) = stored(api, dead(0))
+    body = {"run_ids": [run_id], "payload": {"fixed": True}}
+    first, again = (redrive(api, body, headers={"idempotency-key": "click"}) for _ in range(2))
+    assert (first.status, again.text) == (202, first.text)
+    carry_on(api)
+    (result,) = api.call("GET", f"{first.headers['location']}/results").json["results"]
+    row = api.store.get_run(RunKey.parse(result["run_id"]))
+    assert (row.payload, row.ancestor) == ({"fixed": True}, run_id)
+    assert redrive(api, body).status == 409, "it is settled"
+
+
+def test_a_redrive_is_refused_where_another_number_is_meant_or_none(quick: Api) -> None:
+    stored(quick, dead(0))
+    assert redrive(quick, {"filter": {}, "expected": 2}).status == 409
+    nothing = redrive(quick, {"filter": {"schedule": "weekly"}})
+    assert (nothing.status, nothing.fields) == (400, ["filter"])
+    assert quick.call("GET", "/v1/operations").json["operations"] == []
+
+
+def test_a_redrive_is_resumed_without_a_failure_and_other_operations_have_none(quick: Api) -> None:
+    quick.register()
+    stored(quick, dead(0))
+    place = redrive(quick, {"filter": {}}).headers["location"]
+    quick.call("POST", f"{place}/pause", {})
+    signature = dead(0).signature.digest
+    assert quick.call("POST", f"{place}/resume", {"exclude_signatures": [signature]}).json["status"] == "running"
+    carry_on(quick)
+    assert quick.call("GET", place).json["counts"]["passed_over"] == 1
+    rerun = quick.call("POST", "/v1/reruns", {"filter": {"schedule": "nightly"}})
+    refused = quick.call("POST", f"/v1/operations/{rerun.json['id']}/resume", {"exclude_signatures": [signature]})
+    assert refused.fields == ["exclude_signatures"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "filter"),
+        ({"run_ids": ["x"], "filter": {}}, "filter"),
+        ({"run_ids": ["x"]}, "run_id"),
+        ({"run_ids": ["x"] * 201}, "run_ids"),
+        ({"run_ids": []}, "run_ids"),
+        ({"filter": {"signature": 7}}, "filter.signature"),
+        ({"filter": {}, "version": "oldest"}, "version"),
+        ({"filter": {}, "rate_per_minute": 0}, "rate_per_minute"),
+        ({"filter": {}, "max_concurrent": 1_000}, "max_concurrent"),
+        ({"filter": {}, "reason": 7}, "reason"),
+        ({"filter": {"from": "2026-12-01T00:00:00Z", "to": "2026-12-01T00:00:00Z"}}, "filter.to"),
+    ],
+)
+def test_a_malformed_redrive_is_refused_with_its_field(quick: Api, body: Any, field: str) -> None:
+    stored(quick, dead(0))
+    answer = redrive(quick, body)
+    assert answer.status in (400, 422), answer.text
+    assert answer.fields == [field]
+
+
+def test_a_viewer_redrives_nothing_and_nobody_another_tenants(quick: Api) -> None:
+    (run_id,) = stored(quick, dead(0))
+    assert redrive(quick, {"run_ids": [run_id]}, role="viewer").status == 403
+    assert redrive(quick, {"run_ids": [run_id]}, tenant="rival").status == 404

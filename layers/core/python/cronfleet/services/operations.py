@@ -112,9 +112,7 @@ class Operations:
         def decide(now: Instant) -> Draft:
             before = self._require(caller, operation_id, kind)
             if excluded and before.kind is not Kind.REDRIVE:
-                raise Invalid(
-                    "exclude_signatures", f"is for redrives, and this is a {WORDS[before.kind]}; leave it out"
-                )
+                raise Invalid("exclude_signatures", f"is for redrives; leave it out of a {WORDS[before.kind]}'s resume")
             after = turned(before, verb, now, excluded)
             if after is None:
                 raise Conflict(_refusal(before, verb))
