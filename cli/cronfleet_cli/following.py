@@ -116,3 +116,31 @@ def _progress_of(operation: Mapping[str, Any]) -> dict[str, Any]:
 def stands_still(operation: Mapping[str, Any]) -> bool:
     """Whether nothing more happens by itself: it has ended, or somebody (or it itself) has stopped it."""
     return bool(operation["is_over"]) or operation["status"] in {"paused", "stopped"}
+
+
+def follow_log(session: Session, run_id: str, attempt: int | None) -> None:
+    """Show what a run logs as it is kept, attempt after attempt (or only `attempt`), until the run ends."""
+    before: tuple[int, list[Any]] = (0, [])
+    for run in polls(session, at("runs", run_id)):
+        # The log is asked for after the run, so that nothing of a run that has ended is missed.
+        log = session.api.get(at("runs", run_id, "log"), {"attempt": attempt})
+        known = before[1] if before[0] == log["attempt"] else []
+        for line in unseen(known, log["lines"]):
+            show_line(session, line)
+        before = (log["attempt"], log["lines"])
+        if run["status"] not in GOING_ON:
+            return
+
+
+def unseen(known: list[Any], lines: list[Any]) -> list[Any]:
+    """The lines that are new: `lines` is a window that has moved on from `known`."""
+    overlap = next((size for size in range(min(len(known), len(lines)), 0, -1) if known[-size:] == lines[:size]), 0)
+    return lines[overlap:]
+
+
+def show_line(session: Session, line: Mapping[str, Any]) -> None:
+    """One line of a log."""
+    if session.screen.is_json:
+        session.screen.json_line(line)
+    else:
+        session.screen.out.print(views.log_line(line), soft_wrap=True)

@@ -250,3 +250,14 @@ def dependencies(row: Row) -> RenderableType:
     if row.get("latest"):
         parts.append(fields({"latest": row["latest"]}))
     return Group(*parts)
+
+
+LEVELS: Final = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "bold red", "DEBUG": "dim"}
+
+
+def log_line(row: Row) -> Text:
+    """One line of a log."""
+    level = str(row.get("level", ""))
+    return Text.assemble(
+        text(row.get("at"), "dim"), " ", text(f"{level:<7}", LEVELS.get(level, "")), " ", text(row["text"])
+    )

@@ -23,6 +23,7 @@ FAILED: Final = ("dead", "refused")
 Operation = Annotated[str, typer.Argument(metavar="OPERATION", help="Its id, as `operations list` shows it.")]
 Rate = Annotated[int | None, typer.Option("--rate", min=1, help="Begin at most so many a minute.")]
 Concurrent = Annotated[int | None, typer.Option("--max-concurrent", min=1, help="At most so many under way.")]
+FlowOn = Annotated[bool, typer.Option("--flow-on", help="What runs after it follows, with runs of its own.")]
 Status = Annotated[str | None, typer.Option(help="running, paused, stopped, cancelled or finished.")]
 
 
@@ -48,6 +49,7 @@ def backfill(
     max_concurrent: Concurrent = None,
     rate: Rate = None,
     payload: o.Payload = None,
+    flow_on: FlowOn = False,
     reason: o.Reason = "",
     dry_run: o.DryRun = False,
     watch: o.Watch = False,
@@ -57,7 +59,7 @@ def backfill(
         raise WrongUse("write one schedule, or --label")
     body = given(
         schedule=schedule, labels=labels_of(label or ()), from_=from_, to=to, order=order, mode=mode, version=version,
-        again=again, max_concurrent=max_concurrent, rate_per_minute=rate, reason=reason,
+        again=again, max_concurrent=max_concurrent, rate_per_minute=rate, reason=reason, flow_on=flow_on or None,
     )  # fmt: skip
     _with_payload(body, payload)
     made = session.api.post(at("backfills"), body, {"dry_run": dry_run or None})
@@ -72,10 +74,11 @@ def rerun(
     run_id: o.RunId,
     version: Annotated[str | None, typer.Option(help="newest, or same as then.")] = None,
     payload: o.Payload = None,
+    flow_on: FlowOn = False,
     reason: o.Reason = "",
 ) -> None:
     """Run a run again, under an id of its own."""
-    body = given(version=version, reason=reason)
+    body = given(version=version, reason=reason, flow_on=flow_on or None)
     _with_payload(body, payload)
     run = session.api.post(at("runs", run_id, "rerun"), body)
     session.answer(run, views.run(run))
@@ -106,12 +109,13 @@ def reruns(
     made = session.api.post(at("reruns"), body, {"dry_run": dry_run or None})
     if dry_run:
         examples = made.get("examples") or ()
-        session.answer(made, table(examples, views.RUNS, "runs"), text(_counted(made), "bold"))
+        session.answer(made, table(examples, views.RUNS, "runs"), text(counted(made), "bold"))
     else:
         show(session, made, watch=watch, place=at("operations", made["id"]))
 
 
-def _counted(tried: Mapping[str, Any]) -> str:
+def counted(tried: Mapping[str, Any]) -> str:
+    """What a dry run has counted, in a sentence."""
     least = "" if tried.get("is_complete", True) else "at least "
     return f"{least}{tried['count']} runs, {tried['write_units']} write units"
 
@@ -178,7 +182,6 @@ def _add_verbs(group: typer.Typer, place: str) -> None:
         command(group, verb.__name__)(verb)
     for name, sentence in (
         ("pause", "Begin nothing new; what was begun goes on."),
-        ("resume", "Go on where it was."),
         ("cancel", "Begin nothing new, and cancel what is queued; what runs goes on."),
     ):
         command(group, name)(_verb(place, name, sentence))
@@ -195,3 +198,20 @@ def _verb(place: str, name: str, sentence: str) -> Callable[..., None]:
 
 _add_verbs(app, "operations")
 _add_verbs(backfills, "backfills")
+command(backfills, "resume")(_verb("backfills", "resume", "Go on where it was."))
+
+
+@command(app, "resume")
+def resume(
+    session: Session,
+    operation: Operation,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude-signature", help="Of a redrive that stopped itself: leave out what fails so."),
+    ] = None,
+    reason: o.Reason = "",
+) -> None:
+    """Go on where it was."""
+    body = given(reason=reason, exclude_signatures=exclude)
+    turned = session.api.post(at("operations", operation, "resume"), body)
+    session.answer(turned, views.operation(turned))

@@ -7,7 +7,7 @@ import typer
 from cronfleet_cli import options as o
 from cronfleet_cli import views
 from cronfleet_cli.api import at
-from cronfleet_cli.following import follow_run, follow_runs
+from cronfleet_cli.following import follow_log, follow_run, follow_runs
 from cronfleet_cli.inputs import given
 from cronfleet_cli.session import Session, command
 
@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     command(app, "runs")(runs)
     command(app, "explain")(explain)
+    command(app, "logs")(logs)
     command(app, "cancel")(cancel)
     command(app, "dependencies")(dependencies)
 
@@ -55,6 +56,22 @@ def explain(
     """Say why a schedule ran at a time, or did not."""
     found = session.api.get(at("schedules", schedule, "explain"), {"at": moment})
     session.answer(found, views.explanation(found))
+
+
+def logs(
+    session: Session,
+    run_id: o.RunId,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Which attempt; else the latest.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the run ends.")] = False,
+) -> None:
+    """Show the end of what a run logged and printed, and where all of it is."""
+    if follow:
+        follow_log(session, run_id, attempt)
+        return
+    log = session.api.get(at("runs", run_id, "log"), {"attempt": attempt})
+    session.answer(log, *(views.log_line(line) for line in log["lines"]))
+    if log["place"]:
+        session.screen.note(f"All of it: {log['place']['url']}")
 
 
 def cancel(session: Session, run_id: o.RunId, reason: o.Reason = "") -> None:

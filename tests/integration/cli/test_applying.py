@@ -227,3 +227,30 @@ def test_schedules_that_run_after_each_other_are_wrong_use(cronfleet, tmp_path):
     (tmp_path / "chain.yaml").write_text(CHAIN.replace('{cron: "0 2 * * *", timezone: UTC}', "{after: [report]}"))
     said = apply(cronfleet, tmp_path)
     assert (said.code, "→" in said.err, cronfleet.asked) == (2, True, [])
+
+
+FULL = """\
+id: full
+owner: ops
+description: |
+  All that a schedule may say.
+trigger: {cron: "30 1 * * *", timezone: Europe/Paris}
+target: {handler: demo.report}
+payload: {day: 2026-12-01, list: [1, 2.5, true, null, "on"]}
+start_at: 2026-12-01T00:00:00Z
+policies:
+  overlap: buffer_one
+  concurrency_key: reports
+  breaker: {failures: 5, cooldown: 10m}
+  retry: {max_attempts: 2, backoff: {kind: fixed, base_seconds: 5}}
+objectives: {starts_within: 5m, succeeds_by: "06:00", runs_no_longer_than: 30m}
+"""
+
+
+def test_all_that_a_schedule_may_say_is_the_same_the_second_time(cronfleet, tmp_path):
+    (tmp_path / "full.yaml").write_text(FULL)
+    assert apply(cronfleet, tmp_path).code == 0
+    assert apply(cronfleet, tmp_path, "--plan").code == 0
+    (tmp_path / "full.yaml").write_text(FULL.replace("starts_within: 5m", "starts_within: 10m"))
+    planned = apply(cronfleet, tmp_path, "--plan").json["changes"][0]
+    assert planned["fields"] == [{"field": "objectives.starts_within", "before": "5m", "after": "10m"}]

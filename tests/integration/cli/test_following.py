@@ -3,11 +3,15 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace
+from cronfleet.domain.run import Attempt, RunKey, RunStatus
 from tests.support.command_line import CommandLine, Said
+from tests.support.settable_clock import NOON
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -86,3 +90,41 @@ def started(line: CommandLine, more: dict[str, str], *arguments: str) -> subproc
     environment = {**os.environ, **line.environment, **more, "PYTHONPATH": str(ROOT / "cli")}
     command = [sys.executable, "-m", "cronfleet_cli", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def running(line: CommandLine) -> str:
+    """A run in its first attempt."""
+    run_id = queued(line)
+    rows, key = line.api.store.state.runs, RunKey.parse(run_id)
+    rows[key] = replace(rows[key].moved(RunStatus.RUNNING, started_at=NOON), attempts=(Attempt(1, 1, "owner", NOON),))
+    return run_id
+
+
+def kept(line: CommandLine, run_id: str, *texts: str) -> None:
+    """Keep a log of the run's first attempt."""
+    place = LogPlace("eu-central-1", "/aws/lambda/worker")
+    lines = tuple(LogLine(NOON + number, "INFO", text) for number, text in enumerate(texts))
+    line.api.store.put_log(AttemptLog(RunKey.parse(run_id), 1, NOON, lines, place=place))
+
+
+def test_the_log_of_an_attempt_is_shown_and_where_all_of_it_is(nightly):
+    run_id = running(nightly)
+    kept(nightly, run_id, "beginning", "half way")
+    said = nightly("logs", run_id)
+    assert (said.code, said.out.count("half way")) == (0, 1)
+    assert "All of it: https://eu-central-1.console.aws.amazon.com/" in said.err
+    assert len(nightly.json("logs", run_id, "--attempt", "1")["lines"]) == 2
+    assert nightly("logs", run_id, "--attempt", "2").code == 1
+
+
+def test_a_log_is_followed_until_the_run_ends(nightly):
+    run_id = running(nightly)
+    rows, key = nightly.api.store.state.runs, RunKey.parse(run_id)
+
+    def ends() -> None:
+        kept(nightly, run_id, "one", "two", "three")
+        rows[key] = rows[key].ended(RunStatus.SUCCEEDED, NOON)
+
+    nightly.during_waits = [lambda: kept(nightly, run_id, "one", "two"), ends]
+    said = nightly("logs", run_id, "--follow", "-o", "json")
+    assert [line["text"] for line in said.lines] == ["one", "two", "three"]
