@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .answers import Answered, ReasonAnswer, Time
+from .answers import Answered, ReasonAnswer, Time, Warnings
 
 
 class RelatedRunAnswer(Answered):
@@ -35,3 +35,4 @@ class DependenciesAnswer(Answered):
     parents: list[RelatedAnswer] = Field(description="What it runs after.")
     dependants: list[RelatedAnswer] = Field(description="What runs directly after it.")
     latest: RelatedRunAnswer | None = Field(description="Its own latest entry; null: it has no history.")
+    warnings: Warnings

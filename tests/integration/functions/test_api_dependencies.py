@@ -54,7 +54,16 @@ def test_its_neighbours_are_shown_with_how_they_stand(family):
     assert family.call("DELETE", "/v1/schedules/clean").status == 204
     answer = family.call("GET", "/v1/schedules/report/dependencies").json
     assert [one["status"] for one in answer["parents"]] == ["active", "deleted"]
+    assert [one["code"] for one in answer["warnings"]] == ["parent_gone"]
     assert family.call("GET", "/v1/schedules/report/dependencies", tenant="rival").status == 404
+
+
+def test_parents_that_name_different_times_are_warned_of(family):
+    assert family.call("GET", "/v1/lint").json["schedules"] == []
+    family.call("PATCH", "/v1/schedules/clean", {"trigger": {"cron": "0 */2 * * *"}})
+    (linted,) = family.call("GET", "/v1/lint?code=parents_apart").json["schedules"]
+    assert linted["id"] == "report"
+    assert "clean names 2026-11-30T12:30:00Z and load does not" in linted["warnings"][0]["text"]
 
 
 @pytest.mark.parametrize(

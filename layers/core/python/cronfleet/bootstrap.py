@@ -346,7 +346,7 @@ def lineage(settings: Settings) -> "Lineage":
     """What schedules run after, and what runs after them."""
     from cronfleet.services.lineage import Lineage
 
-    return Lineage(store=_store(settings))
+    return Lineage(store=_store(settings), clock=SystemClock())
 
 
 def shadows(settings: Settings) -> "Shadows":

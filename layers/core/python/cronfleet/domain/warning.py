@@ -37,6 +37,10 @@ class WarningCode(StrEnum):
     """The interval does not divide a day, so that its times of day move."""
     CALENDAR_RUNS_OUT = "calendar_runs_out"
     """The calendar that it follows knows no dates past a day that is near, or that lies before the next fire."""
+    PARENT_GONE = "parent_gone"
+    """A schedule that it runs after is deleted, completed, held or parked."""
+    PARENTS_APART = "parents_apart"
+    """The schedules that it runs after name different times; where one names none, it is late."""
     UNCOMPUTABLE = "uncomputable"
     """It was accepted once and no longer computes, its zone having left the zone data: the scheduler parks it."""
 

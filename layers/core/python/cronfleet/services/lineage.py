@@ -1,17 +1,20 @@
 """Lineage: what a schedule runs after, what runs after it, and how they stand, as callers ask it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
+from cronfleet.domain import lint_parents
 from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import NotFound
 from cronfleet.domain.form import Form, reason_form
-from cronfleet.domain.instant import to_text
+from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.join import missing
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import describe
-from cronfleet.ports.job_store import JobStore
+from cronfleet.domain.warning import Warning  # noqa: A004 - the word that callers see
+from cronfleet.ports.clock import Clock
+from cronfleet.ports.job_store import JobStore, ScheduleStore
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import answer_of
 
@@ -19,8 +22,9 @@ from cronfleet.services.changing import answer_of
 class Lineage:
     """The service behind a schedule's /dependencies. It looks one step up and one step down."""
 
-    def __init__(self, *, store: JobStore) -> None:
+    def __init__(self, *, store: JobStore, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
 
     def get(self, caller: Caller, schedule_id: str) -> Form:
         """Parents and dependants with their latest runs; `NotFound` when there is no such schedule."""
@@ -37,6 +41,10 @@ class Lineage:
             "parents": self._related(tenant, () if trigger is None else trigger.parents),
             "dependants": self._related(tenant, dependants),
             "latest": None if latest is None else _run_form(latest, trigger),
+            "warnings": [
+                {"code": warning.code.value, "text": warning.text}
+                for warning in parents_warnings(self._store, timer, self._clock.now())
+            ],
         }
 
     def _timer(self, tenant: str, schedule_id: str) -> Timer | None:
@@ -57,6 +65,15 @@ class Lineage:
             "status": "deleted" if timer is None or is_gone else timer.status.value,
             "latest": None if latest is None else _run_form(latest, None),
         }
+
+
+def parents_warnings(store: ScheduleStore, timer: Timer, now: Instant) -> Sequence[Warning]:
+    """What about the parents of a schedule will surprise; nothing, and no read, for one that has none."""
+    trigger = timer.trigger
+    if not isinstance(trigger, AfterTrigger) or timer.status is Status.CANCELLED:
+        return ()
+    found = {name: answer_of(partial(store.get_timer, timer.tenant, name)) for name in trigger.parents}
+    return tuple(lint_parents.parents(trigger, found, now))
 
 
 def _run_form(run: Run, trigger: AfterTrigger | None) -> Form:

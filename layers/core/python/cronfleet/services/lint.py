@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cronfleet.domain.instant import DAY, MINUTE, Instant
@@ -15,6 +15,7 @@ from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import ScheduleStore
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import answer_of
+from cronfleet.services.lineage import parents_warnings
 
 LIST_PAGE: Final = 100
 MOST_SCHEDULES_COUNTED: Final = 1_000
@@ -72,9 +73,14 @@ class LintService:
         """Look over the next `limit` schedules by id; those with warnings, or with one of this `code`."""
         timers, following = self._timers(caller, None, cursor, limit)
         now = self._clock.now()
-        looked = [Linted(timer, lint_of(timer, now)) for timer in timers if timer.status is not Status.COMPLETED]
+        looked = [Linted(timer, self._lint_of(timer, now)) for timer in timers if timer.status is not Status.COMPLETED]
         found = [one for one in looked if any(code in (None, warning.code) for warning in one.lint.warnings)]
         return LintPage(found, len(looked), following)
+
+    def _lint_of(self, timer: Timer, now: Instant) -> Lint:
+        lint = lint_of(timer, now)
+        more = parents_warnings(self._store, timer, now)
+        return replace(lint, warnings=(*lint.warnings, *more)) if more else lint
 
     def crowding(self, caller: Caller) -> Crowding:
         """Count the active schedules that are due in each minute of the next 24 hours, after jitter."""
