@@ -1,4 +1,4 @@
-"""Dead letters: what ended without having done its work; looked at, let go of."""
+"""Dead letters: what ended without having done its work; looked at, sent again, let go of."""
 
 from typing import Annotated, Any, Final
 
@@ -7,8 +7,10 @@ import typer
 from cronfleet_cli import options as o
 from cronfleet_cli import views
 from cronfleet_cli.api import at
+from cronfleet_cli.commands.operations import Concurrent, Rate, counted, show
 from cronfleet_cli.errors import WrongUse
-from cronfleet_cli.inputs import given, labels_of
+from cronfleet_cli.inputs import given, json_of, labels_of
+from cronfleet_cli.screen import text
 from cronfleet_cli.session import Session, command
 
 app = typer.Typer(no_args_is_help=True, help="Dead letters: what ended without having done its work.")
@@ -66,6 +68,39 @@ def show_letter(session: Session, run_id: o.RunId) -> None:
     """Show a dead letter: every attempt, the payload, what was called."""
     found = session.api.get(at("dead-letters", run_id))
     session.answer(found, views.letter(found))
+
+
+@command(app, "redrive")
+def redrive(
+    session: Session,
+    run_ids: RunIds = None,
+    schedule: o.SomeSchedule = None,
+    label: o.Labels = None,
+    signature: Signature = None,
+    from_: DiedFrom = None,
+    to: DiedTo = None,
+    every: All = False,
+    version: Annotated[str | None, typer.Option(help="newest, or same as then.")] = None,
+    payload: o.Payload = None,
+    rate: Rate = None,
+    max_concurrent: Concurrent = None,
+    expected: o.Expected = None,
+    reason: o.Reason = "",
+    dry_run: o.DryRun = False,
+    watch: o.Watch = False,
+) -> None:
+    """Run dead letters again: these, or all that match, at a rate. It stops by itself when the failures return."""
+    body = _meant(run_ids, _filter(schedule, label, signature, from_, to), every)
+    body |= given(
+        version=version, rate_per_minute=rate, max_concurrent=max_concurrent, expected=expected, reason=reason
+    )
+    if payload is not None:
+        body["payload"] = json_of(payload, "--payload")
+    made = session.api.post(at("dead-letters", "redrive"), body, {"dry_run": dry_run or None})
+    if dry_run:
+        session.answer(made, *map(text, made["examples"]), text(counted(made), "bold"))
+    else:
+        show(session, made, watch=watch, place=at("operations", made["id"]))
 
 
 @command(app, "discard")

@@ -32,9 +32,14 @@ def list_schedules(
 
 
 @command(app, "get")
-def get(session: Session, schedule: o.Schedule) -> None:
+def get(
+    session: Session,
+    schedule: o.Schedule,
+    version: Annotated[int | None, typer.Option(min=1, help="What it said then; else how it stands.")] = None,
+) -> None:
     """Show a schedule."""
-    found = session.api.get(at("schedules", schedule))
+    path = at("schedules", schedule) if version is None else at("schedules", schedule, "versions", str(version))
+    found = session.api.get(path)
     session.answer(found, views.schedule(found))
 
 
@@ -52,6 +57,16 @@ def create(
         body["held"] = True
     made = session.api.post(at("schedules"), body, {"dry_run": dry_run or None})
     session.answer(made, views.schedule(made))
+
+
+@command(app, "change")
+def change(
+    session: Session, schedule: o.Schedule, file: o.File, reason: o.Reason = "", dry_run: o.DryRun = False
+) -> None:
+    """Change the parts of a schedule that a file names, as YAML or JSON; null takes a part back to its default."""
+    query = {"reason": reason, "dry_run": dry_run or None}
+    changed = session.api.ask("PATCH", at("schedules", schedule), query=query, body=document_of(file)).data
+    session.answer(changed, views.schedule(changed))
 
 
 @command(app, "delete")

@@ -57,3 +57,26 @@ def test_more_than_one_request_may_discard_are_discarded_all_the_same(letters):
 
 def test_messages_that_nobody_can_read_are_for_platform_admins(letters):
     assert letters("dead-letters", "list", "--kind", "unreadable").code == 1
+
+
+def test_they_are_redriven_after_a_count_that_must_hold(letters):
+    signature = letters.json("dead-letters", "groups")["groups"][0]["signature"]
+    meant = ("dead-letters", "redrive", "--signature", signature)
+    assert "3 runs, " in letters(*meant, "--dry-run").out
+    assert letters(*meant, "--expected", "7").code == 1
+    made = letters.json(*meant, "--expected", "3", "--rate", "60", "-r", "the mirror is up again")
+    assert (made["kind"], made["total"], made["rate_per_minute"]) == ("redrive", 3, 60)
+    assert letters.json("operations", "list", "--kind", "redrive")["operations"][0]["id"] == made["id"]
+
+
+def test_one_is_redriven_with_another_payload(letters):
+    made = letters.json("dead-letters", "redrive", ids(letters)[0], "--payload", '{"month": "2026-11"}')
+    assert (made["kind"], made["asked"]["payload"]) == ("redrive", {"month": "2026-11"})
+
+
+def test_a_redrive_that_stopped_goes_on_without_what_fails(letters):
+    made = letters.json("dead-letters", "redrive", "--all")
+    assert letters.json("operations", "pause", made["id"])["status"] == "paused"
+    signature = letters.json("dead-letters", "groups")["groups"][0]["signature"]
+    assert letters.json("operations", "resume", made["id"], "--exclude-signature", signature)["status"] == "running"
+    assert letters("operations", "resume", made["id"], "--exclude-signature", "nonsense").code == 1

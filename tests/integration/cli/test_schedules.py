@@ -143,3 +143,11 @@ def test_dependencies_show_both_sides(nightly):
     said = nightly("dependencies", "report")
     assert (said.code, "nightly" in said.out) == (0, True)
     assert [each["schedule_id"] for each in nightly.json("dependencies", "nightly")["dependants"]] == ["report"]
+
+
+def test_a_part_is_changed_and_what_it_said_before_is_still_there(nightly):
+    assert nightly.json("schedules", "change", "nightly", "-f", "-", given="owner: ops")["owner"] == "ops"
+    tried = nightly("schedules", "change", "nightly", "-f", "-", "--dry-run", given="trigger: {cron: '0 3 * * *'}")
+    assert "Nothing is changed" in tried.out
+    assert nightly.json("schedules", "get", "nightly")["version"] == 2
+    assert nightly.json("schedules", "get", "nightly", "--version", "1")["owner"] == ""
