@@ -274,3 +274,15 @@ def test_a_date_that_is_not_come_to_is_pending(api: Api) -> None:
     dates = api.call("GET", f"/v1/backfills/{made['id']}/dates").json["dates"]
     assert [date["state"] for date in dates] == ["pending", "pending"]
     assert all(date["run_id"] is None for date in dates)
+
+
+def test_what_is_asked_to_flow_on_does_and_nothing_else(api: Api) -> None:
+    dead = row(api, FROM)
+    plain = api.call("POST", f"/v1/runs/{dead}/rerun").json["run_id"]
+    flowing = api.call("POST", f"/v1/runs/{dead}/rerun", {"flow_on": True}).json["run_id"]
+    flows = {key.run_id: run.flows_on for key, run in api.store.state.runs.items()}
+    assert (flows[plain], flows[flowing]) == (False, True)
+    made = api.call("POST", "/v1/backfills", {**DAY_BEFORE, "flow_on": True}).json
+    carry_on(api, made["id"])
+    assert all(run.flows_on for run in api.store.state.runs.values() if run.operation == made["id"])
+    assert api.call("POST", "/v1/backfills", DAY_BEFORE).json["id"] != made["id"]
