@@ -14,6 +14,7 @@ from cronfleet.domain.breaker import Breaker, BreakerKind, Guarded
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
+from cronfleet.domain.dependency import Dependants, DependencyMark
 from cronfleet.domain.errand import Errand, ErrandKind, new_errand
 from cronfleet.domain.freeze import Freeze, FreezeDirectory, FreezeList, TenantScope, with_freeze
 from cronfleet.domain.heartbeat import Heartbeat, Ping
@@ -44,6 +45,8 @@ from cronfleet.ports.job_store import (
     PutAlert,
     PutApiKey,
     PutCalendarHead,
+    PutDependants,
+    PutDependencyMark,
     PutErrand,
     PutFreezeDirectory,
     PutFreezeList,
@@ -108,6 +111,8 @@ def furnished(engine: Engine, tenant: str) -> None:
     store.put_retiming(over.ended(NOON + MINUTE))
     asked_for = Operation(tenant, "o1", OperationKind.BACKFILL, {}, "ada", NOON, f"o1-{tenant}")
     over_now = replace(asked_for, operation_id="o2", change_id=f"o2-{tenant}", ended_at=NOON)
+    store.commit([PutDependants(Dependants(tenant, "nightly", ("report",), 1))])
+    store.commit([PutDependencyMark(DependencyMark(tenant, 1))])
     store.commit([PutOperation(asked_for, None), PutOperation(over_now, None)])
     watch = new_errand(tenant, ErrandKind.WATCH, "nightly", NOON, now=NOON, shards=2)
     page = new_errand(tenant, ErrandKind.OPERATION, "o1", NOON, now=NOON, shards=2)
@@ -150,6 +155,7 @@ ALL = {
     "key_listings": 1,
     "schedules": 2,
     "versions": 2,
+    "dependants": 1,
     "gates": 1,
     "run_timers": 2,
     "runs": 3,

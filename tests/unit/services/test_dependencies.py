@@ -13,6 +13,8 @@ from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Status
 from cronfleet.ports.job_store import NoAnswer
+from cronfleet.services.ledger import Ledger
+from cronfleet.services.lineage import Lineage
 from cronfleet.services.reruns import Reruns
 from tests.support.builders import cron
 from tests.support.family import ACME, FAILURE, NIGHTLY, TRY_ONCE, TWO, Family, after
@@ -403,3 +405,18 @@ def test_what_is_asked_to_flow_on_flows_on_under_its_own_cause(family: Family) -
     family.go_to(TWO + 3 * MINUTE)
     ended = {name: family.row(name, cause=again) for name in ("clean", "count", "report")}
     assert {name: row and row.status for name, row in ended.items()} == dict.fromkeys(ended, R.SUCCEEDED)
+
+
+def test_it_is_explained_which_parent_is_missing_and_until_when(family: Family) -> None:
+    family.create("load", policies=Policies(retry=Retry(max_attempts=9)))
+    family.create("other")
+    family.create("report", after("load", "other", within=7_200))
+    family.results["load"] = FAILURE
+    family.go_to(TWO + MINUTE)
+    said = Ledger(store=family.store, clock=family.clock).explain(ACME, "report", TWO)
+    assert said["code"] == Code.WAITS_FOR_PARENTS
+    assert said["text"].startswith("waits until 2026-12-01T04:00:00Z for load, which has not ended yet; other is succ")
+    assert said["detail"]["missing"] == "load"
+    shown = Lineage(store=family.store, clock=family.clock).get(ACME, "report")
+    assert shown["latest"]["missing"] == ["load"]
+    assert shown["latest"]["parents"] == {"other": "succeeded"}
