@@ -34,11 +34,14 @@ def _gates(world: Any) -> dict[tuple[str, str], Gate]:
     return {owner: next(iter(gates)) for owner, gates in found.items() if len(gates) == 1}
 
 
-def may_wait(world: Any, tenant: str, schedule_id: str) -> bool:
-    """Whether the schedule has, or had, a gate at which runs wait for each other, or a target that is left alone."""
+def those_that_may_wait(world: Any) -> set[tuple[str, str]]:
+    """The schedules that have, or had, a gate at which runs wait for each other."""
     definitions = world.store.state.definitions.items()
-    policies = [one.spec.policies for (owner, _), one in definitions if owner == (tenant, schedule_id)]
-    return any(one.concurrency_key or one.overlap.value in ("buffer_one", "cancel_other") for one in policies)
+    return {owner for (owner, _), definition in definitions if _is_patient(definition.spec.policies)}
+
+
+def _is_patient(policies: Any) -> bool:
+    return bool(policies.concurrency_key) or policies.overlap.value in ("buffer_one", "cancel_other")
 
 
 def _gate(tenant: str, schedule_id: str, policies: Any) -> Gate:

@@ -18,7 +18,7 @@ from simulator.checkers.frozen import check_frozen
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.missed import check_missed
 from simulator.checkers.operations import check_operations
-from simulator.checkers.overlap import check_overlap, may_wait
+from simulator.checkers.overlap import check_overlap, those_that_may_wait
 from simulator.checkers.quotas import check_quotas
 from simulator.checkers.rates import check_rates
 from simulator.checkers.shadow import check_shadow
@@ -219,8 +219,9 @@ def check_recovery(world: World, spans: Spans) -> Iterator[Violation]:
 
 def check_lag(world: World, spans: Spans) -> Iterator[Violation]:
     """Once calm, lag is bounded, but for what waits its turn at a gate."""
+    patient = those_that_may_wait(world)
     for call in world.history.calls:
-        if may_wait(world, call.tenant, call.schedule_id):
+        if (call.tenant, call.schedule_id) in patient:
             continue
         if call.attempt == 1 and call.due_at > spans.settled_at and call.row_started_at - call.due_at > CALM_LAG:
             yield Violation(

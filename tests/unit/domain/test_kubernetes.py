@@ -136,10 +136,8 @@ def test_what_is_rewritten_is_said():
 # --- how -------------------------------------------------------------------------------------------------------
 
 
-def test_replace_is_not_offered_and_says_so():
-    candidate = one(manifest(concurrencyPolicy="Replace"))
-    assert candidate.policies["overlap"] == "skip"
-    assert "not offered" in candidate.notes[0]
+def test_replace_cancels_the_other_run():
+    assert one(manifest(concurrencyPolicy="Replace")).policies["overlap"] == "cancel_other"
     assert one(manifest(concurrencyPolicy="absent")).policies["overlap"] == "allow"
 
 

@@ -242,7 +242,7 @@ def _day_field(text: str, low_high: str) -> str:
 
 def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     notes: list[str] = []
-    policies: dict[str, Any] = {"overlap": _overlap(spec.get("concurrencyPolicy") or "Allow", notes)}
+    policies: dict[str, Any] = {"overlap": _overlap(spec.get("concurrencyPolicy") or "Allow")}
     deadline = spec.get("startingDeadlineSeconds")
     if deadline is not None:
         seconds = whole_of(deadline, "spec.startingDeadlineSeconds")
@@ -264,14 +264,14 @@ def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str
     return policies, tuple(notes)
 
 
-def _overlap(policy: object, notes: list[str]) -> str:
-    if policy not in ("Allow", "Forbid", "Replace"):
+_OVERLAPS: Final = {"Allow": "allow", "Forbid": "skip", "Replace": "cancel_other"}
+
+
+def _overlap(policy: object) -> str:
+    overlap = _OVERLAPS.get(policy) if isinstance(policy, str) else None
+    if overlap is None:
         raise Invalid("spec.concurrencyPolicy", f"has concurrencyPolicy {policy!r}; it is Allow, Forbid or Replace")
-    if policy == "Replace":
-        notes.append(
-            "concurrencyPolicy: Replace is not offered here: while a run is going on, a new fire is skipped (Forbid)"
-        )
-    return "allow" if policy == "Allow" else "skip"
+    return overlap
 
 
 def _is_off(spec: Mapping[str, Any]) -> bool:
