@@ -113,6 +113,8 @@ def _lost(row: Run, now: Instant) -> Run:
 
 
 def _dead(row: Run, message: RunMessage, delivery: Delivery, now: Instant) -> Run:
+    if row.cancel is not None:
+        return row.ended(RunStatus.CANCELLED, now, row.cancel.as_reason)
     text = f"its message was received {delivery.receives} times from {delivery.queue}, and no worker finished with it"
     detail: Detail = {
         "receives": delivery.receives,
