@@ -177,3 +177,18 @@ def test_a_backfill_runs_each_date_of_the_past_once_through_the_lane_of_its_own(
     assert {row["lane"] for row in api.wait_for_runs("past", lambda rows: len(rows) >= 5) if row["operation"]} == {
         "backfill"
     }
+
+
+def test_a_running_job_shows_its_progress_and_is_cancelled_at_its_next_beat(api):
+    never = {"cron": "0 0 1 1 *", "timezone": "UTC"}
+    api.put("long", trigger=never, target={"handler": "demo.slow"}, payload={"seconds": 60})
+    run_id = api.ask("POST", "/v1/schedules/long/run", {"reason": "to see it"}).body["run_id"]
+    [row] = api.wait_for_runs("long", lambda rows: bool(rows) and rows[0]["progress"] is not None)
+    assert (row["status"], row["run_id"]) == ("running", run_id)
+    assert 0 < row["progress"]["fraction"] < 1
+    asked = api.ask("POST", f"/v1/runs/{run_id}/cancel", {"reason": "seen enough"})
+    assert (asked.status, asked.body["status"]) == (202, "running")
+    [over] = api.wait_for_runs("long", lambda rows: rows[0]["status"] != "running")
+    assert (over["status"], len(over["attempts"]), over["attempts"][0]["outcome"]) == ("cancelled", 1, "cancelled")
+    log = api.ask("GET", f"/v1/runs/{run_id}/log").body
+    assert log["lines"][0]["text"].startswith("at work")

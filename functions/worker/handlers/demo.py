@@ -25,8 +25,10 @@ def flaky(context: Context, payload: Any) -> None:
 
 @handler("demo.slow")
 def slow(context: Context, payload: Any) -> None:
-    """Work for a while, saying how much time is left. Payload: `{"seconds": 10}`; past its limit it is stopped."""
+    """Work for a while, saying how far it is. Payload: `{"seconds": 10}`; it gives up when it is cancelled."""
     seconds = float((payload or {}).get("seconds", 10))
-    for _ in range(int(seconds / STEP_SECONDS)):
+    steps = int(seconds / STEP_SECONDS)
+    for step in range(steps):
         time.sleep(STEP_SECONDS)
+        context.progress((step + 1) / steps, f"step {step + 1} of {steps}")
         context.logger.info("at work", extra={"time_left": round(context.time_left(), 1)})
