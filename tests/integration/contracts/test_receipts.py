@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.run import RunStatus
-from cronfleet.ports.target import FenceLost, Receipt
+from cronfleet.ports.target import CancelAsked, FenceLost, Receipt
 from tests.support.examples import run
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
@@ -51,3 +52,14 @@ def test_after_the_end_of_its_run_an_attempt_records_nothing(engine: Engine) -> 
     engine.store.replace_run(replace(run(), rev=2, status=RunStatus.SUCCEEDED))
     with pytest.raises(FenceLost):
         engine.receipts.record(KEY, 1, "invoice", "too late", NOON)
+
+
+def test_an_attempt_that_does_not_know_of_its_cancellation_records_nothing_and_learns_it(engine: Engine) -> None:
+    engine.store.insert_run(run())
+    engine.store.replace_run(run().asked_to_cancel(CancelRequest(NOON, "ada")))
+    with pytest.raises(CancelAsked):
+        engine.receipts.record(KEY, 1, "invoice", "A-1", NOON)
+    told = engine.receipts.record(KEY, 1, "invoice", "A-2", NOON, knows_of_cancel=True)
+    assert told == Receipt(first=True, value="A-2")
+    with pytest.raises(FenceLost):
+        engine.receipts.record(KEY, 2, "invoice", "another's", NOON)
