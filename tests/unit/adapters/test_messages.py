@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronfleet.adapters.sqs.messages import decode_run, decode_tick, encode_run, encode_tick
+from cronfleet.adapters.sqs.messages import (
+    decode_errand,
+    decode_run,
+    decode_tick,
+    encode_errand,
+    encode_run,
+    encode_tick,
+)
+from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.slot import SlotLease
@@ -38,7 +46,7 @@ def test_fields_of_a_later_version_are_passed_over() -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "null", "1", '"text"', "{", "[" * 100_000])
 def test_what_is_no_json_object_is_refused(text: str) -> None:
-    for decode in (decode_run, decode_tick):
+    for decode in (decode_run, decode_tick, decode_errand):
         with pytest.raises(Invalid):
             decode(text)
 
@@ -84,15 +92,32 @@ def test_a_wrong_field_of_a_tick_is_named(field: str, value: Any) -> None:
     assert refused.value.field == field
 
 
+ERRAND = ErrandMessage("acme", ErrandKind.OPERATION, "b1", NOON)
+
+
+def test_an_errand_comes_back_as_it_was() -> None:
+    assert decode_errand(encode_errand(ERRAND)) == ERRAND
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("tenant", "a#b"), ("tenant", None), ("kind", "joke"), ("kind", 1), ("id", "a#b"), ("id", ""), ("rev", -1)],
+)
+def test_a_wrong_field_of_an_errand_is_named(field: str, value: Any) -> None:
+    with pytest.raises(Invalid) as refused:
+        decode_errand(json.dumps({**json.loads(encode_errand(ERRAND)), field: value}))
+    assert refused.value.field == {"id": "errand_id"}.get(field, field)
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
 )
 
 
-@given(st.dictionaries(st.sampled_from([*WRONG, "shard", "slot"]), anything))
+@given(st.dictionaries(st.sampled_from([*WRONG, "shard", "slot", "tenant", "kind", "id", "rev"]), anything))
 def test_no_message_raises_anything_but_invalid(fields: dict[str, Any]) -> None:
-    for decode in (decode_run, decode_tick):
+    for decode in (decode_run, decode_tick, decode_errand):
         try:
             decode(json.dumps(fields))
         except Invalid:

@@ -8,10 +8,12 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 from botocore.parsers import ResponseParserError
 
 from cronfleet.adapters.memory import queues as memory
-from cronfleet.adapters.sqs.queues import RUN_QUEUES, TICKS
+from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
+from cronfleet.adapters.sqs.queues import ERRANDS, RUN_QUEUES, TICKS
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.sqs.sending import MAX_REQUEST_BYTES, Entry, send_all
 from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
+from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.instant import SECOND
 from cronfleet.ports.queues import DelayedMessage, Tick
 from tests.support.builders import message
@@ -113,6 +115,9 @@ def test_unsent_messages_and_ticks_come_back_as_they_were_given() -> None:
     client: Any = Client(lambda entry: False)
     messages = [DelayedMessage(message(NOON, tier=tier), 3) for tier in ("standard", "priority")]
     assert SqsRunQueue(client, {"standard": "s", "priority": "p"}).send(messages) == messages
+    errands = [ErrandMessage("acme", ErrandKind.WATCH, f"job-{number}", NOON) for number in range(12)]
+    assert SqsErrandQueue(client, "e").send(errands) == errands
+    assert client.requests[-1][1][0]["MessageGroupId"] == "acme", "a tenant with many errands is not in others' way"
     ticks = [(Tick(0, NOON), 0), (Tick(1, NOON), 5)]
     assert SqsTickQueue(client, "t").send(ticks) == ticks
     assert "MessageGroupId" not in client.requests[-1][1][0], "ticks belong to no tenant"
@@ -121,4 +126,5 @@ def test_unsent_messages_and_ticks_come_back_as_they_were_given() -> None:
 def test_the_queues_in_memory_hide_messages_for_as_long_as_the_real_ones() -> None:
     assert {queue.visibility_seconds for queue in RUN_QUEUES.values()} == {memory.RUN_VISIBILITY_SECONDS}
     assert TICKS.visibility_seconds == memory.TICK_VISIBILITY_SECONDS
+    assert ERRANDS.visibility_seconds == memory.ERRAND_VISIBILITY_SECONDS
     assert TICKS.max_receive_count == memory.MAX_RECEIVE_COUNT
