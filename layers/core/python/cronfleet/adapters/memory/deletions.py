@@ -180,6 +180,10 @@ _FINDERS: Final[Mapping[Kind, Callable[[State, str], Any]]] = {
 
 def _forget(state: State, key: RunKey) -> None:
     state.runs.pop(key, None)
+    for owner in [owner for owner, keys in state.letters.items() if key in keys]:
+        state.letters[owner].discard(key)
+        if not state.letters[owner]:
+            del state.letters[owner]
     kept = state.history.get((key.tenant, key.schedule_id), [])
     if key in kept:
         kept.remove(key)
