@@ -481,7 +481,8 @@ def test_a_message_of_a_schedule_that_is_gone_in_a_tenant_that_lives_is_noted_as
 
 def test_an_attempt_that_ends_after_its_row_is_gone_says_nothing_more(life: Life) -> None:
     row = Run(RunKey("acme", "s0", 1, NOON), RunStatus.RUNNING, due_at=NOON, tier="standard", version=1)
-    assert worker(life)._replace(row) is False
+    assert worker(life)._finishing.replace(row) is None
+    assert life.notes.events[-1][0] == "row_gone"
 
 
 def test_the_sweeper_sends_nothing_again_that_is_a_deleted_tenant_s(life: Life) -> None:
