@@ -113,6 +113,7 @@ def definitions() -> list[Definition]:
         definition(MINUTELY, "bare-hook", target=WebhookTarget("https://example.com"), payload="text"),
         Definition(TENANT, "full", 12, spec, "ops@acme", NOON, "as agreed"),
         definition(MINUTELY, "named", target=HandlerTarget("billing.nightly"), payload=0),
+        definition(MINUTELY, "beating", policies=Policies(heartbeat_seconds=30)),
     ]
 
 

@@ -24,6 +24,13 @@ def test_a_whole_environment_is_one_frozen_value() -> None:
     assert found.webhook_allowed_networks == ("10.0.0.0/8", "::1/128")
 
 
+def test_where_the_log_goes_is_known_where_lambda_says_so() -> None:
+    said = {"AWS_REGION": "eu-west-1", "AWS_LAMBDA_LOG_GROUP_NAME": "/g", "AWS_LAMBDA_LOG_STREAM_NAME": "s"}
+    found = from_environment(environment={**WHOLE, **said})
+    assert (found.log_region, found.log_group, found.log_stream) == ("eu-west-1", "/g", "s")
+    assert from_environment(environment=WHOLE).log_group == ""
+
+
 def test_every_missing_variable_is_named_at_once() -> None:
     with pytest.raises(SettingsError, match=f"set {settings.TABLE_PREFIX}, {settings.TICK_QUEUE_URL} in"):
         from_environment(settings.TICK_QUEUE_URL, environment={})

@@ -598,3 +598,25 @@ def test_a_window_and_a_pace_are_taken_back_by_null(api):
     patch = {"policies": {"misfire": {"window_seconds": None, "per_minute": None}}}
     misfire = api.call("PATCH", "/v1/schedules/nightly", patch).json["policies"]["misfire"]
     assert (misfire["max"], misfire["window_seconds"], misfire["per_minute"]) == (9, None, 60)
+
+
+def test_a_handler_may_have_to_beat_and_what_was_sent_comes_back(api):
+    policies = {"heartbeat_timeout": "90s"}
+    api.register(target={"handler": "billing.nightly"}, policies=policies)
+    assert api.call("GET", "/v1/schedules/nightly").json["policies"]["heartbeat_timeout"] == "90s"
+
+
+def test_a_run_that_has_said_nothing_has_an_empty_log(api):
+    api.register()
+    run_id = api.call("POST", "/v1/schedules/nightly/run", {}).json["run_id"]
+    answer = api.call("GET", f"/v1/runs/{run_id}/log")
+    assert answer.json == {
+        "run_id": run_id,
+        "attempt": 0,
+        "kept_at": None,
+        "is_whole": True,
+        "lines": [],
+        "place": None,
+    }
+    refused = api.call("GET", f"/v1/runs/{run_id}/log?attempt=1")
+    assert (refused.status, refused.json["errors"][0]["field"]) == (400, "attempt")

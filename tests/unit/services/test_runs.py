@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cronfleet.domain.attempt import decide_start
+from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace
 from cronfleet.domain.claim import BatchId, TimerKind
 from cronfleet.domain.dispatch_plan import claim_schedule
 from cronfleet.domain.errors import Conflict, Invalid, NotFound
@@ -325,3 +326,24 @@ def test_a_deleted_schedules_history_can_still_be_read_and_an_unknown_ones_canno
     assert len(here.runs.history(ACME, "nightly", cursor=None, limit=10).items) == 1
     with pytest.raises(NotFound):
         here.runs.history(ACME, "never", cursor=None, limit=10)
+
+
+# --- logs ------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_of_an_attempt_is_shown_with_a_link_to_all_of_it(here):
+    key = here.start(here.key(10)).key
+    place = LogPlace("eu-west-1", "/aws/lambda/worker", "2026/12/01/[$LATEST]a")
+    here.store.put_log(AttemptLog(key, 1, NOON, (LogLine(NOON, "INFO", "at work"),), False, place))
+    form = here.runs.log(ACME, key.run_id)
+    assert (form["attempt"], form["is_whole"]) == (1, False)
+    assert form["lines"] == [{"at": to_text(NOON), "level": "INFO", "text": "at work"}]
+    assert form["place"]["url"].startswith(
+        "https://eu-west-1.console.aws.amazon.com/cloudwatch/home?region=eu-west-1#logsV2:log-groups/log-group/"
+        "$252Faws$252Flambda$252Fworker/log-events/2026$252F12$252F01$252F$255B$2524LATEST$255Da$3FfilterPattern$3D$2522acme~"
+    )
+    assert here.runs.log(ACME, key.run_id, 1) == form
+    with pytest.raises(Invalid, match="has had 1 attempts"):
+        here.runs.log(ACME, key.run_id, 2)
+    with pytest.raises(NotFound):
+        here.runs.log(RIVAL, key.run_id)
