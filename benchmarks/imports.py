@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from cronfleet.settings import RUN_QUEUES
+
 ROOT: Final = Path(__file__).parent.parent
 BUDGET_SECONDS: Final = 0.6
 ROUNDS: Final = 5
@@ -49,7 +51,7 @@ _ENVIRONMENT: Final = {
     "CRONFLEET_SHARDS": "2",
     "CRONFLEET_TICK_QUEUE_URL": "http://127.0.0.1/ticks",
     "CRONFLEET_ERRAND_QUEUE_URL": "http://127.0.0.1/errands",
-    "CRONFLEET_RUN_QUEUE_URLS": json.dumps({tier: f"http://127.0.0.1/{tier}" for tier in ("standard", "priority")}),
+    "CRONFLEET_RUN_QUEUE_URLS": json.dumps({tier: f"http://127.0.0.1/{tier}" for tier in RUN_QUEUES}),
     "POWERTOOLS_SERVICE_NAME": "benchmark",
     "POWERTOOLS_METRICS_NAMESPACE": "Cronfleet",
     "PYTHONTZPATH": "",
