@@ -21,6 +21,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.schedule import Policies, Timer
+from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
@@ -133,7 +134,9 @@ class Chain:
         name = f"nightly-billing-{_digest(number, 4)}"
         waiting = timer(trigger, nominal_at, tenant=tenant, schedule_id=name, overlap=overlap, **changes)
         described = definition(trigger, name, policies=replace(POLICIES, overlap=overlap))
-        self.store.commit([CreateTimer(waiting), InsertDefinition(replace(described, tenant=tenant))])
+        # A handler of its own: where many fail that call the same, it is left alone.
+        spec = replace(described.spec, target=HandlerTarget(name))
+        self.store.commit([CreateTimer(waiting), InsertDefinition(replace(described, tenant=tenant, spec=spec))])
         return waiting
 
     def caller(self, one: Timer) -> Caller:

@@ -60,7 +60,8 @@ def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_t
         ("receipt", 4.0),
         # Its row and the timer of its next attempt in a transaction, with the timer's entry in the index: 5 and not 1.
         # The timer's claim: 2. Start and finish: 2. And a batch of its own.
-        ("retry", 8.0 + A_BATCH_OF_FIFTY + A_DRAW),
+        # The failure is counted for the breaker of its target.
+        ("retry", 9.0 + A_BATCH_OF_FIFTY + A_DRAW),
         # The gate that it finds taken is charged; nothing is released.
         ("skip", 1.0),
         # One row instead of a start and a finish.
