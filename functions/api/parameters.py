@@ -9,6 +9,7 @@ from pydantic import BeforeValidator
 from cronfleet.domain.calendar import DateKind
 from cronfleet.domain.dead_letter import Kind
 from cronfleet.domain.heartbeat import PingState
+from cronfleet.domain.incident import IncidentStatus
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.operation import Kind as OperationKind
 from cronfleet.domain.operation import Status as OperationStatus
@@ -39,6 +40,15 @@ def _whole_number(value: Any) -> Any:
 
 
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
+ChannelName = Annotated[str, Path(pattern=ID, description="A channel's name.")]
+NoticeId = Annotated[str, Path(pattern=r"^[0-9a-z]{1,40}$", description="A notice's id.")]
+IncidentId = Annotated[str, Path(pattern=r"^[0-9a-z]{1,40}$", description="An incident's id.")]
+Scope = Annotated[
+    Literal["tenant", "platform"],
+    Query(description="`platform`: the installation's own instead of the tenant's; takes a platform admin."),
+]
+IncidentStatusQuery = Annotated[IncidentStatus | None, Query(description="Those that stand so.")]
+IncidentScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Those about this schedule.")]
 KeyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="The id of an API key.")]
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
 BreakerId = Annotated[str, Path(pattern=r"^[a-z]{1,16}-[0-9a-f]{16}$", description="A breaker's id.")]

@@ -171,6 +171,8 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
         ledger._service,
         freezes._service,
         breakers._service,
+        channels._service,
+        incidents._service,
         calendars._service,
         dead_letters._service,
         dead_letters._redrives,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cronfleet.services.breakers import Breakers
     from cronfleet.services.bulk import Bulk
     from cronfleet.services.calendars import Calendars
+    from cronfleet.services.channels import Channels
     from cronfleet.services.clerk import Clerk
     from cronfleet.services.dead_letters import DeadLetters
     from cronfleet.services.deletions import Deletions
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
     from cronfleet.services.imports import Imports
+    from cronfleet.services.incidents import Incidents
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
@@ -429,6 +431,20 @@ def breakers(settings: Settings) -> "Breakers":
     from cronfleet.services.breakers import Breakers
 
     return Breakers(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def channels(settings: Settings) -> "Channels":
+    """Where tenants are told of incidents."""
+    from cronfleet.services.channels import Channels
+
+    return Channels(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def incidents(settings: Settings) -> "Incidents":
+    """What is, or was, broken."""
+    from cronfleet.services.incidents import Incidents
+
+    return Incidents(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
 
 
 def ledger(settings: Settings) -> "Ledger":

@@ -17,7 +17,7 @@ from cronfleet.domain.instant import DAY, Instant, to_text
 PLATFORM: Final = "_platform"
 """Who the installation's own incidents and channels belong to. No tenant's id begins so."""
 
-MAX_NAMED: Final = 50
+MAX_NAMED: Final = 200
 """Schedules that an incident names; it counts them all."""
 
 _ID_DIGITS: Final = 16

@@ -37,6 +37,7 @@ from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
+from cronfleet.services.shard_watch import ShardWatch
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
 
@@ -116,7 +117,10 @@ class Sweeper:
         retimings: Retimings | None = None,
         sealer: Sealer | None = None,
         deletions: Deletions | None = None,
+        shard_watch: ShardWatch | None = None,
     ) -> None:
+        self._shard_watch = shard_watch
+        self._served: set[int] = set()
         self._sealer = sealer
         self._retimings = retimings
         self._deletions = deletions
@@ -134,6 +138,7 @@ class Sweeper:
         report = SweepReport()
         now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
         pace = _Pace(now)
+        self._served.clear()
         readings = []
         for shard in self._in_turn(now):
             if self._clock.now() >= deadline_at:
@@ -153,6 +158,7 @@ class Sweeper:
         for name in ("quiet_shards", "revived", "resent"):
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
+        self._tell_served(now)
         self._seal(deadline_at, report)
         self._retime(deadline_at, report)
         self._delete(deadline_at, report)
@@ -197,9 +203,29 @@ class Sweeper:
         lease = ask(lambda: self._store.get_lease(shard))
         require_true_clock(self._store, self._telemetry, shard=shard)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
+            self._served.add(shard)
             return
         report.quiet_shards += 1
+        self._tell_stopped(shard, lease, now)
         self._dispatcher.tick(Tick(shard, slot_of(now)), deadline_at)
+
+    def _tell_stopped(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
+        """Whom it harms is told before it is dispatched here. Whatever is wrong with that costs the shard nothing."""
+        if self._shard_watch is None:
+            return
+        try:
+            self._shard_watch.stopped(shard, lease, now)
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("shard_watch_stopped", shard=shard, error=str(error))
+
+    def _tell_served(self, now: Instant) -> None:
+        """What was told of shards that are served again is over. Whatever is wrong there costs the others nothing."""
+        if self._shard_watch is None:
+            return
+        try:
+            self._shard_watch.served(frozenset(self._served), now)
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("shard_watch_stopped", error=str(error))
 
     def _read(self, shard: int, now: Instant, pace: "_Pace") -> _Reading:
         """Where every fire stands that the shard's closed batches won and that is not settled yet."""
