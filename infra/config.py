@@ -68,6 +68,7 @@ class Config:
     python: str
     architecture: Architecture
     webhook_allowed_networks: str
+    email_sender: str
     worker_concurrency: Mapping[str, int]
     oidc: Mapping[str, str]
 
@@ -94,6 +95,7 @@ def from_context(value_of: Callable[[str], object]) -> Config:
         python=_python(value_of("python"), _host_python() if local else LAMBDA_PYTHON),
         architecture=_architecture(value_of("architecture"), local=local),
         webhook_allowed_networks=str(value_of("webhook_allowed_networks") or (LOOPBACK if local else "")),
+        email_sender=str(value_of("email_sender") or ""),
         worker_concurrency=_worker_concurrency(value_of, local=local),
         oidc=_oidc(value_of),
     )

@@ -39,4 +39,5 @@ class Api(Function):
         job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)
         # A heartbeat URL is put anew with each ping, in one transaction with it; nothing of it is ever deleted here.
         job_store.grant(self.role, schema.HEARTBEATS, LOOK_UP + QUERY + APPEND)
+        job_store.grant(self.role, schema.ALERTS, READ + APPEND)
         job_store.grant(self.role, schema.OPERATIONS, READ + APPEND, indexes=(schema.BY_CREATION,))

@@ -4,18 +4,24 @@ from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
+from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
-from infra.config import Config
+from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.ERRANDS.function_timeout_seconds)
+
+SECRETS: Final = f"{APPLICATION}/*"
+TOPICS: Final = f"{APPLICATION}-alerts-*"
+"""What a channel may name: an installation opts a secret or a topic in by giving it such a name."""
 
 CONCURRENCY: Final = 10
 """Errands that are carried on at once: none of them is anybody's live run, whose throughput they share."""
@@ -38,10 +44,15 @@ class Clerk(Function):
         job_store: JobStore,
         errand_queue: Queue,
     ) -> None:
-        super().__init__(scope, construct_id, config, code, Part("clerk", SIZE))
+        environment = {
+            settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
+            settings.EMAIL_SENDER: config.email_sender,
+        }
+        super().__init__(scope, construct_id, config, code, Part("clerk", SIZE, environment=environment))
         # Errands are moved, and retired.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
         self._grant_operations(job_store)
+        self._grant_alerts(job_store, config)
         self.function.add_event_source(
             event_sources.SqsEventSource(
                 errand_queue.queue,
@@ -59,6 +70,21 @@ class Clerk(Function):
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+
+    def _grant_alerts(self, job_store: JobStore, config: Config) -> None:
+        """What a look at a schedule and the delivery of a notice read and write, and the channels they reach."""
+        job_store.grant(self.role, schema.ALERTS, READ + APPEND)
+        job_store.grant(self.role, schema.HEARTBEATS, QUERY)
+        self._allow(
+            "secretsmanager:GetSecretValue", "secretsmanager", "secret", SECRETS, cdk.ArnFormat.COLON_RESOURCE_NAME
+        )
+        self._allow("sns:Publish", "sns", TOPICS, None, cdk.ArnFormat.NO_RESOURCE_NAME)
+        if config.email_sender:
+            self._allow("ses:SendEmail", "ses", "identity", "*", cdk.ArnFormat.SLASH_RESOURCE_NAME)
+
+    def _allow(self, action: str, service: str, resource: str, name: str | None, form: cdk.ArnFormat) -> None:
+        arn = cdk.Stack.of(self).format_arn(service=service, resource=resource, resource_name=name, arn_format=form)
+        self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))
 
     def _alarm(self, errand_queue: Queue, config: Config) -> None:
         cloudwatch.Alarm(

@@ -10,7 +10,7 @@ from infra.constructs.code import Code
 from infra.constructs.dispatcher import grant_dispatch, sending_to
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
@@ -48,6 +48,8 @@ class Sweeper(Function):
         job_store.grant_walk(self.role, schema.SCHEDULES, schema.BY_TENANT)
         # It seals the audit log, of which it may say what holds an end, and nothing about what an entry says.
         job_store.grant(self.role, schema.CHAINS, READ + CHANGE, indexes=(schema.UNSEALED,))
+        # It opens the incidents of shards that nobody dispatches.
+        job_store.grant(self.role, schema.ALERTS, READ + APPEND)
         self._grant_deletions(job_store)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
 

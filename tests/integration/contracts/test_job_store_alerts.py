@@ -51,8 +51,8 @@ def test_what_is_not_there_is_nobodys(engine: Engine) -> None:
     assert store.get_channel("other", "night") is None
     assert store.get_notice("acme", "n9") is None
     assert store.get_watch("other", "nightly") is None
-    assert store.get_standing("acme", "schedule:nightly", IncidentKind.LAG) == Standing(
-        "acme", "schedule:nightly", IncidentKind.LAG
+    assert store.get_standing("acme", "schedule:nightly", IncidentKind.SHARD_STOPPED) == Standing(
+        "acme", "schedule:nightly", IncidentKind.SHARD_STOPPED
     )
     assert store.list_channels("other") == []
     assert store.list_incidents("other", cursor=None, limit=5).items == []

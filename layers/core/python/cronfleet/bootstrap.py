@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
+    from cronfleet.services.noticing import Noticing
     from cronfleet.services.operation_doer import OperationDoer
     from cronfleet.services.operation_sources import Source
     from cronfleet.services.operations import Operations
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from cronfleet.services.transfer import Transfer
     from cronfleet.services.undelivered import Undelivered
     from cronfleet.services.versions import Versions
+    from cronfleet.services.watching import Watching
     from cronfleet.services.worker import Worker
     from cronfleet.services.zone_data import ZoneData
 
@@ -165,14 +167,34 @@ def clerk(settings: Settings) -> "Clerk":
     from cronfleet.services.clerk import Clerk
 
     store, watch = _store(settings), telemetry("clerk")
-    doers: dict[ErrandKind, Doer] = {ErrandKind.OPERATION: operation_doer(settings, "clerk")}
+    doers: dict[ErrandKind, Doer] = {
+        ErrandKind.OPERATION: operation_doer(settings, "clerk"),
+        ErrandKind.WATCH: _watching(settings, watch),
+        ErrandKind.NOTICE: _noticing(settings, watch),
+    }
     return Clerk(store=store, clock=SystemClock(), telemetry=watch, errands=doers)
+
+
+def _watching(settings: Settings, watch: "CloudWatchTelemetry") -> "Watching":
+    from cronfleet.services.watching import Watching
+
+    return Watching(store=_store(settings), clock=SystemClock(), incidents=incidents(settings), telemetry=watch)
+
+
+def _noticing(settings: Settings, watch: "CloudWatchTelemetry") -> "Noticing":
+    from cronfleet.adapters.targets.couriers import AllCouriers
+    from cronfleet.services.noticing import Noticing
+
+    clock = SystemClock()
+    courier = AllCouriers(clock=clock, sender=settings.email_sender, allowed_networks=settings.webhook_allowed_networks)
+    return Noticing(store=_store(settings), courier=courier, clock=clock, telemetry=watch, shards=settings.shards)
 
 
 def sweeper(settings: Settings) -> "Sweeper":
     """Closes the books; serves ticks itself for shards that went quiet."""
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.sealing import Sealer
+    from cronfleet.services.shard_watch import ShardWatch
     from cronfleet.services.sweeper import Sweeper
 
     store, run_queue, watch = _store(settings), _run_queue(settings), telemetry("sweeper")
@@ -194,6 +216,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         retimings=retimings(settings),
         sealer=Sealer(store=store, clock=SystemClock(), telemetry=watch),
         deletions=deletions(settings),
+        shard_watch=ShardWatch(store=store, incidents=incidents(settings)),
     )
 
 

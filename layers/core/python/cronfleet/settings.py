@@ -20,6 +20,7 @@ TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
 ERRAND_QUEUE_URL: Final = "CRONFLEET_ERRAND_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
 WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
+EMAIL_SENDER: Final = "CRONFLEET_EMAIL_SENDER"
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -72,6 +73,8 @@ class Settings:
     run_queue_urls: Mapping[str, str] | None = None
     errand_queue_url: str = ""
     webhook_allowed_networks: tuple[str, ...] = ()
+    email_sender: str = ""
+    """Whom e-mails to channels come from, an identity verified in SES; empty: none is sent."""
     oidc: Oidc | None = None
     log_region: str = ""
     log_group: str = ""
@@ -131,6 +134,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
         errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
+        email_sender=env.get(EMAIL_SENDER, ""),
         oidc=_oidc(env),
         log_region=env.get("AWS_REGION", ""),
         log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),

@@ -44,16 +44,6 @@ class IncidentKind(StrEnum):
     """The job that runs elsewhere sent no ping of success in the time allowed."""
     SHARD_STOPPED = "shard_stopped"
     """Nobody dispatched a shard: the fires of the schedules named came due meanwhile."""
-    LAG = "lag"
-    """Runs of a tier start late."""
-    QUEUE_AGE = "queue_age"
-    """Runs of a tier wait long between claim and start: its workers do not keep up."""
-    DEAD_LETTERS = "dead_letters"
-    """Runs of the tenant died."""
-    LETTERS_EXPIRE = "letters_expire"
-    """Dead letters that nobody settled are about to be forgotten."""
-    SWEEPER_STOPPED = "sweeper_stopped"
-    """Nobody closed the books for minutes."""
 
 
 class IncidentStatus(StrEnum):

@@ -42,11 +42,6 @@ _TITLES: Final[Mapping[IncidentKind, str]] = {
     IncidentKind.RUNS_TOO_LONG: "runs longer than expected",
     IncidentKind.PING_WITHIN: "sent no ping in time",
     IncidentKind.SHARD_STOPPED: "nobody dispatches it",
-    IncidentKind.LAG: "runs start late",
-    IncidentKind.QUEUE_AGE: "workers do not keep up",
-    IncidentKind.DEAD_LETTERS: "runs died",
-    IncidentKind.LETTERS_EXPIRE: "dead letters are about to expire",
-    IncidentKind.SWEEPER_STOPPED: "nobody closes the books",
 }
 
 

@@ -93,7 +93,8 @@ class AllCouriers:
     def _email(self, to: Sequence[str], letter: Letter) -> Result:
         if not self._sender:
             return Result(Outcome.FAILED, "the installation has no sender for e-mails; set one", retryable=False)
-        content = {"Simple": {"Subject": {"Data": email_subject(letter)}, "Body": {"Text": {"Data": email_text(letter)}}}}
+        subject, text = {"Data": email_subject(letter)}, {"Data": email_text(letter)}
+        content = {"Simple": {"Subject": subject, "Body": {"Text": text}}}
         _ses().send_email(FromEmailAddress=self._sender, Destination={"ToAddresses": list(to)}, Content=content)
         return Result(Outcome.SUCCEEDED)
 

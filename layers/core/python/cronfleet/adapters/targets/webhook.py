@@ -152,22 +152,35 @@ class Webhooks:
             if lines:
                 pulse.log(lines, is_whole=is_whole)
 
+    def post(self, url: str, body: str, *, tenant: str, secret: str | None, webhook_id: str, seconds: float) -> Result:
+        """Deliver a body that is about no run, by the same rules. Raises `SecretRefused` and `SecretUnavailable`."""
+        message = self._signed(body, webhook_id, tenant, secret, {})
+        self._tls()
+        tail = LogTail()
+        try:
+            return run_in_child(partial(self._work, url, message, tail), seconds, _no_answer)
+        finally:
+            tail.close()
+
     # --- the message ---------------------------------------------------------------------------------------
 
     def _message(self, call: Call, target: WebhookTarget) -> _Message:
-        body = _body(call)
-        webhook_id = _webhook_id(call)
+        about = {"cronfleet-run-id": call.key.run_id, "cronfleet-attempt": str(call.attempt)}
+        return self._signed(_body(call), _webhook_id(call), call.key.tenant, target.secret, about)
+
+    def _signed(
+        self, body: str, webhook_id: str, tenant: str, secret: str | None, about: Mapping[str, str]
+    ) -> _Message:
         now = self._clock.now()
         headers = {
             "content-type": "application/json",
             "user-agent": "cronfleet",
             "webhook-id": webhook_id,
             "webhook-timestamp": str(now // SECOND),
-            "cronfleet-run-id": call.key.run_id,
-            "cronfleet-attempt": str(call.attempt),
+            **about,
         }
-        if target.secret is not None:
-            keys = self._keys(call.key.tenant, target.secret)
+        if secret is not None:
+            keys = self._keys(tenant, secret)
             signatures = [key.sign(webhook_id, to_datetime(now - now % SECOND), body) for key in keys]
             headers["webhook-signature"] = " ".join(signatures)
         return _Message(body.encode(), headers)
