@@ -26,7 +26,7 @@ RECEIVES = {
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
     "dead_letters": set(),
-    "clerk": set(),
+    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER},
     "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
     "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
     "api": {settings.WEBHOOK_ALLOWED_NETWORKS},
@@ -106,7 +106,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         for text in _texts(statement["Resource"])
         if "*" in text
     }
-    assert wild == {":secret:cronfleet/*", ":function:cronfleet-target-*"}
+    assert wild == {":secret:cronfleet/*", ":function:cronfleet-target-*", ":cronfleet-alerts-*"}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,10 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
         ("api", LOGS | READS | WRITES),
-        ("clerk", LOGS | READS | WRITES | RECEIVES | {"dynamodb:DeleteItem"}),
+        (
+            "clerk",
+            LOGS | READS | WRITES | RECEIVES | {"dynamodb:DeleteItem", "secretsmanager:GetSecretValue", "sns:Publish"},
+        ),
         ("dead_letters", LOGS | READS | WRITES | RECEIVES),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
         ("sweeper", LOGS | READS | WRITES | ERASES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),
