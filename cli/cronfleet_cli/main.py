@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cronfleet_cli.commands import (
+    alerting,
     applying,
     audit,
     breakers,
@@ -40,6 +41,8 @@ _GROUPS = {
     "operations": operations.app,
     "dead-letters": dead_letters.app,
     "breakers": breakers.app,
+    "channels": alerting.channels,
+    "incidents": alerting.incidents,
     "calendars": calendars.app,
     "freezes": freezes.app,
     "bulk": bulk.app,

@@ -22,12 +22,27 @@ UNBOUNDED_WIDTH: Final = 4_000
 
 STYLES: Final = {
     **dict.fromkeys(
-        ("succeeded", "active", "ok", "created", "finished", "healed", "closed", "ran", "matched"), "green"
+        ("succeeded", "active", "ok", "created", "finished", "sent", "healed", "closed", "ran", "matched"), "green"
     ),
-    **dict.fromkeys(("dead", "failed", "refused", "parked", "delete", "error", "missing", "stopped"), "red"),
+    **dict.fromkeys(
+        ("dead", "failed", "refused", "parked", "delete", "error", "missing", "stopped", "given_up"), "red"
+    ),
     **dict.fromkeys(("running", "queued", "waiting", "create", "probing", "recovering"), "cyan"),
     **dict.fromkeys(
-        ("paused", "held", "skipped", "missed", "frozen", "replace", "suspended", "cancelled", "pending", "replaced"),
+        (
+            "paused",
+            "held",
+            "owed",
+            "withdrawn",
+            "skipped",
+            "missed",
+            "frozen",
+            "replace",
+            "suspended",
+            "cancelled",
+            "pending",
+            "replaced",
+        ),
         "yellow",
     ),
     **dict.fromkeys(("open",), "bold red"),
