@@ -18,7 +18,7 @@ from cronfleet.services.endings import Endings
 def worker_of(job: Any) -> tuple[float, float]:
     """What the worker wrote and read for one attempt, which `job(chain, call, pulse)` makes."""
     chain: Chain = metered_chain()
-    chain.targets.call = lambda call, pulse: job(chain, call, pulse) or Result(Outcome.SUCCEEDED)  # type: ignore[method-assign]
+    chain.targets.call = lambda call, pulse: job(chain, call, pulse) or Result(Outcome.SUCCEEDED)
     chain.add(0)
     chain.start_counting()
     chain.tick("dispatcher")
