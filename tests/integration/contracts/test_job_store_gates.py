@@ -7,10 +7,13 @@ import pytest
 from cronfleet.domain.claim import RunTimer, TimerKind
 from cronfleet.domain.gate import Gate, GateName, Waiting
 from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.schedule import BreakerPolicy, Policies
 from cronfleet.ports.gates import MoveRunTimer, PutGate
-from cronfleet.ports.job_store import InsertRunTimer, Refused
-from tests.support.builders import TENANT
+from cronfleet.ports.job_store import CreateTimer, InsertDefinition, InsertRunTimer, Refused
+from tests.support.builders import TENANT, cron, definition
 from tests.support.examples import run
+from tests.support.examples import waiting as waiting_timer
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 
@@ -85,3 +88,16 @@ def test_a_run_that_waits_is_woken_before_its_time_and_never_put_off(engine: Eng
     woken = replace(timer, due_at=NOON)
     store.commit([MoveRunTimer(replace(timer, due_at=NOON - SECOND), woken)])
     assert store.get_run_timer(timer.key, 1) == replace(timer, due_at=NOON - SECOND)
+
+
+def test_keys_and_breakers_are_kept_with_timer_and_definition(engine: Engine) -> None:
+    store, breaker = engine.store, BreakerPolicy(5, 600)
+    waits = replace(waiting_timer(), overlap=Overlap.BUFFER_ONE, concurrency_key="warehouse", breaker=breaker)
+    policies = Policies(
+        overlap=Overlap.CANCEL_OTHER, concurrency_key="warehouse", breaker=breaker, target_breaker=False
+    )
+    described = definition(cron("0 2 * * *"), policies=policies)
+    store.commit([CreateTimer(waits), InsertDefinition(described)])
+    kept = store.get_timer(waits.tenant, waits.schedule_id)
+    assert (kept.overlap, kept.concurrency_key, kept.breaker) == (Overlap.BUFFER_ONE, "warehouse", breaker)
+    assert store.get_definition(described.tenant, described.schedule_id, 1).spec.policies == policies
