@@ -90,6 +90,11 @@ class RunFilterBody(Strict):
     status: list[Literal[tuple(sorted(status.value for status in REPEATABLE))]] = Field(
         default_factory=lambda: ["dead"], min_length=1, max_length=len(REPEATABLE), description="That ended so."
     )
+    signature: str | None = Field(
+        None,
+        pattern=SIGNATURE,
+        description="That failed so. Without `schedule` and `labels`: every dead letter of this failure.",
+    )
 
 
 class RerunBody(Strict):

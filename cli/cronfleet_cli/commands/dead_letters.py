@@ -7,7 +7,7 @@ import typer
 from cronfleet_cli import options as o
 from cronfleet_cli import views
 from cronfleet_cli.api import at
-from cronfleet_cli.commands.operations import Concurrent, Rate, counted, show
+from cronfleet_cli.commands.operations import Concurrent, Rate, Signature, counted, show
 from cronfleet_cli.errors import WrongUse
 from cronfleet_cli.inputs import given, json_of, labels_of
 from cronfleet_cli.screen import text
@@ -19,7 +19,6 @@ MAX_ROUNDS: Final = 10_000
 """Of five hundred letters each."""
 
 RunIds = Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]...", help="These.")]
-Signature = Annotated[str | None, typer.Option(help="Of this failure, as `dead-letters groups` shows it.")]
 DiedFrom = Annotated[str | None, typer.Option("--from", help="Dead since then, or later.")]
 DiedTo = Annotated[str | None, typer.Option("--to", help="Dead before.")]
 All = Annotated[bool, typer.Option("--all", help="Every dead letter.")]

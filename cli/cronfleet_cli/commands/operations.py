@@ -24,6 +24,7 @@ Operation = Annotated[str, typer.Argument(metavar="OPERATION", help="Its id, as 
 Rate = Annotated[int | None, typer.Option("--rate", min=1, help="Begin at most so many a minute.")]
 Concurrent = Annotated[int | None, typer.Option("--max-concurrent", min=1, help="At most so many under way.")]
 FlowOn = Annotated[bool, typer.Option("--flow-on", help="What runs after it follows, with runs of its own.")]
+Signature = Annotated[str | None, typer.Option(help="Of this failure, as `dead-letters groups` shows it.")]
 Status = Annotated[str | None, typer.Option(help="running, paused, stopped, cancelled or finished.")]
 
 
@@ -91,6 +92,7 @@ def reruns(
     from_: o.From = None,
     to: o.To = None,
     status: Annotated[list[str] | None, typer.Option(help="Runs that ended so; dead ones without.")] = None,
+    signature: Signature = None,
     version: Annotated[str | None, typer.Option(help="newest, or same as then.")] = None,
     rate: Rate = None,
     max_concurrent: Concurrent = None,
@@ -100,7 +102,9 @@ def reruns(
     watch: o.Watch = False,
 ) -> None:
     """Run many runs again: all that match, at a rate."""
-    meant = given(schedule=schedule, labels=labels_of(label or ()), from_=from_, to=to, status=status)
+    meant = given(
+        schedule=schedule, labels=labels_of(label or ()), from_=from_, to=to, status=status, signature=signature
+    )
     body = {
         "filter": meant,
         **given(version=version, rate_per_minute=rate, max_concurrent=max_concurrent, reason=reason),

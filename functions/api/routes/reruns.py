@@ -75,13 +75,15 @@ def rerun_many(
 
 def _asked(body: RerunsBody) -> AskedRerun:
     said = body.filter
-    schedule, labels = subject_of(said.schedule, said.labels, "filter.")
+    is_open = said.signature is not None and not said.schedule and said.labels is None
+    schedule, labels = (None, {}) if is_open else subject_of(said.schedule, said.labels, "filter.")
     return AskedRerun(
         schedule,
         labels,
         moment_of(said.from_, "filter.from"),
         moment_of(said.to, "filter.to"),
         tuple(dict.fromkeys(map(RunStatus, said.status))),
+        said.signature,
         Version(body.version),
         override_of(body),
         body.flow_on,

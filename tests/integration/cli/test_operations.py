@@ -6,6 +6,7 @@ import pytest
 
 from cronfleet.domain.instant import HOUR
 from cronfleet.domain.run import RunStatus
+from cronfleet.domain.signature import signature_of
 from tests.integration.functions.test_api_operations import FROM, HOURLY, carry_on, row
 from tests.support.command_line import CommandLine
 
@@ -86,6 +87,13 @@ def test_many_are_run_again_after_a_count_that_must_hold(hourly):
     assert (made["kind"], made["total"], made["rate_per_minute"]) == ("rerun", 3, 60)
     results = hourly.json("operations", "results", made["id"])["results"]
     assert [result["state"] for result in results] == ["pending"] * 3
+
+
+def test_all_that_failed_in_one_way_is_run_again(hourly):
+    mirror = signature_of("failed", "HTTP 503", "handler")
+    row(hourly.api, FROM, signature=mirror)
+    row(hourly.api, FROM + HOUR, signature=signature_of("failed", "no such row", "handler"))
+    assert hourly.json("reruns", "--signature", mirror.digest)["total"] == 1
 
 
 def test_a_watched_operation_whose_runs_die_is_exit_1(hourly):

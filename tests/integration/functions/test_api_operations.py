@@ -8,6 +8,7 @@ import pytest
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.operation import Kind
 from cronfleet.domain.run import Run, RunKey, RunStatus
+from cronfleet.domain.signature import signature_of
 from cronfleet.ports.job_store import InsertRun
 from cronfleet.services.backfill_source import BackfillSource
 from cronfleet.services.operation_doer import OperationDoer
@@ -232,6 +233,10 @@ def test_many_are_counted_first_and_then_run_again(api: Api) -> None:
         ({"filter": {"schedule": "nightly", "from": DAY_BEFORE["to"], "to": DAY_BEFORE["from"]}}, "filter.to"),
         ({"filter": {"labels": {"team": "z"}}}, "filter.labels"),
         ({"filter": {"schedule": "nightly", "state": "dead"}}, "filter.state"),
+        ({"filter": {"schedule": "nightly", "signature": "HTTP 503"}}, "filter.signature"),
+        ({"filter": {"signature": "0f3a9be1c2d4", "status": ["succeeded"]}}, "filter.signature"),
+        ({"filter": {"signature": "0f3a9be1c2d4", "labels": {}}}, "filter.labels"),
+        ({"filter": {"signature": "0f3a9be1c2d4"}}, "filter"),
         ({"version": 1}, "version"),
         ({"expected": -1}, "expected"),
         ({"rate_per_minute": 6_001}, "rate_per_minute"),
@@ -241,6 +246,38 @@ def test_many_are_counted_first_and_then_run_again(api: Api) -> None:
 def test_a_rerun_of_what_is_not_there_is_refused_by_its_field(api: Api, changes: dict[str, Any], field: str) -> None:
     answer = api.call("POST", "/v1/reruns", {"filter": {"schedule": "nightly"}, **changes})
     assert (answer.status, field in answer.fields) == (400, True), answer.text
+
+
+def test_a_failure_signature_needs_no_schedule_and_takes_the_dead_letters_of_every_one(api: Api) -> None:
+    assert api.register(id="weekly", trigger=HOURLY).status == 201
+    refused, other = (signature_of("failed", error, "handler") for error in ("HTTP 503", "no such row"))
+    for number in range(12):
+        row(api, FROM + number * HOUR, signature=(refused, other)[number % 2])
+    key = RunKey("acme", "weekly", 1, FROM)
+    dead = Run(key, RunStatus.DEAD, FROM, "standard", version=1, finished_at=FROM, signature=refused)
+    api.store.commit([InsertRun(dead)])
+    asked = {"filter": {"signature": refused.digest}, "reason": "the mirror is up again"}
+    counted = api.call("POST", "/v1/reruns?dry_run=true", asked).json
+    assert (counted["count"], counted["is_complete"], len(counted["examples"])) == (7, True, 7)
+    of_one = api.call("POST", "/v1/reruns?dry_run=true", {"filter": {**asked["filter"], "schedule": "nightly"}}).json
+    assert of_one["count"] == 6
+    made = api.call("POST", "/v1/reruns", {**asked, "expected": 7})
+    assert (made.status, made.json["total"]) == (202, 7), made.text
+    assert made.json["asked"] == {
+        "signature": refused.digest,
+        "status": ["dead"],
+        "version": "newest",
+        "schedules": [],
+    }
+    carry_on(api, made.json["id"])
+    over = api.call("GET", made.headers["location"]).json
+    assert (over["status"], over["counts"]["succeeded"], over["counts"]["passed_over"]) == ("finished", 7, 0)
+    first = api.call("GET", f"{made.headers['location']}/results?limit=3").json
+    rest = api.call("GET", f"{made.headers['location']}/results?cursor={first['cursor']}").json
+    assert {one["schedule_id"] for one in first["results"] + rest["results"]} == {"nightly", "weekly"}
+    assert [one["state"] for one in first["results"] + rest["results"]] == ["succeeded"] * 7
+    wrong = api.call("GET", f"{made.headers['location']}/results?cursor=abc")
+    assert wrong.fields == ["cursor"]
 
 
 # --- operations ------------------------------------------------------------------------------------------------

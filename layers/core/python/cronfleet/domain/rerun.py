@@ -20,6 +20,9 @@ class Version(StrEnum):
 REPEATABLE: Final = TERMINAL - {RunStatus.MISSED, RunStatus.PAUSED, RunStatus.HELD, RunStatus.SHADOW}
 """The ends from which a run can be repeated: what stands for a stretch in which nothing fired is none."""
 
+WITH_SIGNATURE: Final = frozenset({RunStatus.DEAD, RunStatus.REFUSED})
+"""The ends of which a failure signature is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
@@ -31,12 +34,14 @@ class RunFilter:
     until_ended_at: Instant
     from_at: Instant | None = None
     to_at: Instant | None = None
+    signature: str | None = None
+    """That failed so."""
 
     @classmethod
     def of(cls, asked: Mapping[str, Any], created_at: Instant) -> "RunFilter":
         """The filter that an operation was asked for."""
         statuses = frozenset(map(RunStatus, asked["status"]))
-        return cls(statuses, created_at, asked.get("from"), asked.get("to"))
+        return cls(statuses, created_at, asked.get("from"), asked.get("to"), asked.get("signature"))
 
     def takes(self, run: Run) -> bool:
         """Whether the row is one of them."""
@@ -46,9 +51,15 @@ class RunFilter:
             and run.until_nominal_at is None
             and not run.ancestor
             and (run.finished_at or 0) <= self.until_ended_at
+            and (self.signature is None or (run.signature is not None and run.signature.digest == self.signature))
             and (self.from_at is None or nominal_at >= self.from_at)
             and (self.to_at is None or nominal_at < self.to_at)
         )
+
+
+def is_by_signature(asked: Mapping[str, Any]) -> bool:
+    """Whether a failure signature alone says whose runs are meant: then they are dead letters."""
+    return "signature" in asked and not asked["subjects"]
 
 
 def check_repeatable(run: Run) -> None:

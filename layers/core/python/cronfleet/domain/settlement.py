@@ -27,4 +27,4 @@ class Settlement:
     run_id: str = ""
     reason: str = ""
     operation: str = ""
-    """The operation that redrove it."""
+    """The operation that redrove it, or ran it again."""

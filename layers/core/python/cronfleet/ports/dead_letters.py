@@ -29,7 +29,7 @@ class DeadLetterStore(Protocol):
     ) -> Page[Letter]:
         """A page of a tenant's letters by the time of their death, newest first unless asked otherwise.
 
-        With `redriven_by` as owner: of those that an operation of the tenant has redriven.
+        With `redriven_by` as owner: of those that an operation of the tenant has settled by runs of its own.
 
         What was written in the last moments may be missing, and what was settled in them may still be there.
         """
@@ -66,12 +66,12 @@ def place_of(cursor: str, tenant: str) -> tuple[Instant, RunKey]:
 
 
 def redriven_by(tenant: str, operation_id: str) -> str:
-    """The owner of the letters that an operation has redriven: no tenant's id has a tilde."""
+    """The owner of the letters that an operation has settled by runs of its own: no tenant's id has a tilde."""
     return f"{tenant}~{operation_id}"
 
 
 def owner_of(run: Run) -> str | None:
-    """In whose list a row stands: its tenant's while it is a letter, then that of the operation that redrove it."""
+    """In whose list a row stands: its tenant's while it is a letter, then its operation's that settled it."""
     if is_letter(run):
         return run.key.tenant
     operation = run.settled.operation if run.settled is not None else ""

@@ -32,10 +32,16 @@ class SettlingAncestors:
             if row is None:
                 break
             if is_letter(row):
-                at = after.finished_at or row.due_at
-                writes.append(ReplaceRun(settled(row, How.RERUN, SCHEDULER_ACTOR, at, run_id=after.key.run_id)))
+                writes.append(ReplaceRun(_settled_by(after, row)))
             run_id = row.ancestor
         return writes
 
     def _row(self, run_id: str) -> Run | None:
         return ask(lambda: self._store.get_run(RunKey.parse(run_id)))
+
+
+def _settled_by(after: Run, row: Run) -> Run:
+    """The letter, settled; what an operation's run repeats itself stays among the letters of that operation."""
+    operation = after.operation if after.ancestor == row.key.run_id else ""
+    at, run_id = after.finished_at or row.due_at, after.key.run_id
+    return settled(row, How.RERUN, SCHEDULER_ACTOR, at, run_id=run_id, operation=operation)

@@ -9,6 +9,7 @@ from cronfleet.domain.claim import RunTimer, first_attempt
 from cronfleet.domain.instant import Instant, floor_second
 from cronfleet.domain.operation import Candidate, Operation
 from cronfleet.domain.reason import Reason
+from cronfleet.domain.rerun import Version
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.ports.job_store import JobStore, ScheduleKey
@@ -144,3 +145,16 @@ def payload_of(asked: Mapping[str, Any]) -> Sequence[Any]:
     """The payload that was asked for instead of the schedules' own: one, in a list, or none."""
     said: list[Any] = asked.get("payload", [])
     return said
+
+
+def remade(making: Making, named: Named, operation: Operation) -> Candidate:
+    """The repetition of the row that `named` would repeat, as the operation was asked for it."""
+    ancestor = named.ancestor
+    if ancestor is None:
+        return making.passed_over(named)
+    payload = payload_of(operation.asked) or ([ancestor.payload] if ancestor.has_payload else [])
+    if operation.asked["version"] == Version.NEWEST:
+        return making.run(named, version=None, payload=payload)
+    if not ancestor.version:
+        return making.passed_over(named)
+    return making.run(named, version=ancestor.version, payload=payload)

@@ -4,13 +4,10 @@ A letter that is redriven leaves the tenant's letters and stands among those of 
 each can be told afterwards; what is passed over (its schedule is gone, its signature is left out) stays a letter.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.dead_letter import is_letter, settled
-from cronfleet.domain.errors import Invalid
+from cronfleet.domain.dead_letter import LetterFilter, is_letter, settled
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.operation import Candidate, Operation, rerun_key
 from cronfleet.domain.reason import Reason
@@ -18,35 +15,14 @@ from cronfleet.domain.redrive import MAX_PAGE, is_excluded, letters_of, returnin
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.settlement import How
 from cronfleet.domain.signature import Signature
-from cronfleet.ports.dead_letters import Died, place_of, redriven_by
+from cronfleet.ports.dead_letters import Died
 from cronfleet.ports.job_store import JobStore
 from cronfleet.services.asking import ask
-from cronfleet.services.letters import Letters
-from cronfleet.services.operation_sources import Drawn, Making, Named, Names
-from cronfleet.services.rerun_source import remade
-
-MAX_LOOKED_AT: Final = 1_000
-"""Letters that one step looks at: where few of them are meant, the next step goes on from there."""
+from cronfleet.services.letter_walk import LetterWalk, Spot, Spots, is_past, is_place
+from cronfleet.services.operation_sources import Drawn, Making, Named, Names, remade
 
 LATEST: Final = 50
 """Letters among which the words for a signature are looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """A letter, and the cursor that goes on after it."""
-
-    position: str
-    key: RunKey
-
-
-@dataclass(frozen=True, slots=True)
-class _Spots:
-    """Some of them in their order; `is_last`: there are no more. `position` is how far was looked."""
-
-    items: Sequence[_Spot]
-    is_last: bool
-    position: str
 
 
 class RedriveSource:
@@ -54,14 +30,16 @@ class RedriveSource:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
+        self._walk = LetterWalk(store)
 
     # --- what it comes to ----------------------------------------------------------------------------------------
 
     def names(self, operation: Operation, cursor: str, limit: int) -> Names:
         """The next letters after `cursor`: those that it has redriven, and those that are letters still."""
-        spots = (
-            self._listed(operation, cursor, limit) if _is_by_name(operation) else self._all(operation, cursor, limit)
-        )
+        if _is_by_name(operation):
+            spots = self._listed(operation, cursor, limit)
+        else:
+            spots = self._walk.every(operation, self._meant(operation), cursor, limit)
         rows = ask(partial(self._store.get_runs, [spot.key for spot in spots.items]))
         items = [
             Named(spot.position, rerun_key(spot.key, operation.operation_id), rows.get(spot.key))
@@ -69,58 +47,28 @@ class RedriveSource:
         ]
         return Names(items, spots.is_last, spots.position)
 
-    def _listed(self, operation: Operation, cursor: str, limit: int) -> "_Spots":
+    def _listed(self, operation: Operation, cursor: str, limit: int) -> Spots:
         run_ids, start = operation.asked["run_ids"], int(cursor or 0)
         end = min(start + limit, len(run_ids))
-        items = [_Spot(str(place + 1), RunKey.parse(run_ids[place])) for place in range(start, end)]
-        return _Spots(items, end == len(run_ids), str(end))
+        items = [Spot(str(place + 1), RunKey.parse(run_ids[place])) for place in range(start, end)]
+        return Spots(items, end == len(run_ids), str(end))
 
-    def _all(self, operation: Operation, cursor: str, limit: int) -> "_Spots":
-        """Of both lists, in one order."""
-        done = self._found(operation, redriven_by(operation.tenant, operation.operation_id), cursor, limit)
-        left = self._found(operation, operation.tenant, cursor, limit)
-        order = partial(place_of, tenant=operation.tenant)
-        items = sorted((*done.items, *left.items), key=lambda spot: order(spot.position))
-        # Beyond where one of the two breaks off, it may have others between those of the other.
-        ends = [order(one.position) for one in (done, left) if not one.is_last]
-        shown = [spot for spot in items if not ends or order(spot.position) <= min(ends)][:limit]
-        if shown and (len(shown) < len(items) or ends):
-            return _Spots(shown, False, shown[-1].position)
-        if ends:
-            return _Spots([], False, min((done.position, left.position), key=order))
-        return _Spots(shown, True, shown[-1].position if shown else cursor)
-
-    def _found(self, operation: Operation, owner: str, cursor: str, limit: int) -> "_Spots":
-        found = Letters(self._store).find(
-            owner,
-            letters_of(operation.asked, operation.created_at),
-            cursor=cursor or None,
-            limit=limit,
-            most=MAX_LOOKED_AT,
-            oldest_first=True,
-        )
-        pairs = zip(found.positions, found.letters, strict=True)
-        items = [_Spot(position, letter.key) for position, letter in pairs]
-        return _Spots(items, found.cursor is None, found.cursor or (items[-1].position if items else cursor))
+    def _meant(self, operation: Operation) -> LetterFilter:
+        return letters_of(operation.asked, operation.created_at)
 
     def is_position(self, operation: Operation, text: str) -> bool:
         """Whether `text` is a place in the operation's letters."""
         if _is_by_name(operation):
             return text.isascii() and text.isdecimal() and int(text) <= len(operation.asked["run_ids"])
-        try:
-            place_of(text, operation.tenant)
-        except Invalid:
-            return False
-        return True
+        return is_place(operation, text)
 
     def has_passed(self, operation: Operation, named: Named) -> bool:
         """Whether the letter stands no further on than where the operation is."""
+        if not _is_by_name(operation):
+            return is_past(operation, named.position)
         if operation.is_drawn or not operation.cursor:
             return operation.is_drawn
-        if _is_by_name(operation):
-            return int(named.position) <= int(operation.cursor)
-        tenant = operation.tenant
-        return place_of(named.position, tenant) <= place_of(operation.cursor, tenant)
+        return int(named.position) <= int(operation.cursor)
 
     # --- making runs of it ---------------------------------------------------------------------------------------
 
@@ -130,14 +78,14 @@ class RedriveSource:
         spots = (
             self._listed(operation, cursor, limit)
             if _is_by_name(operation)
-            else self._found(operation, operation.tenant, cursor, limit)
+            else self._walk.left(operation, self._meant(operation), cursor, limit)
         )
         making = Making(self._store, operation, now)
         making.know([spot.key.schedule_id for spot in spots.items])
         made = [self._made(making, spot, operation, now) for spot in spots.items]
         return Drawn(made, spots.is_last, spots.position)
 
-    def _made(self, making: Making, spot: "_Spot", operation: Operation, now: Instant) -> Candidate:
+    def _made(self, making: Making, spot: Spot, operation: Operation, now: Instant) -> Candidate:
         # Read strongly: by the index, a letter that was settled in the last moments is one still.
         row = ask(partial(self._store.get_run, spot.key))
         named = Named(spot.position, rerun_key(spot.key, operation.operation_id), row)

@@ -1,4 +1,7 @@
-"""The source of re-runs: rows of the history that a filter takes, schedule after schedule, newest first."""
+"""The source of re-runs: rows of the history that a filter takes, schedule after schedule, newest first.
+
+A filter that names a failure signature and no schedule takes dead letters instead: `services/signature_source.py`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +11,15 @@ from typing import Final
 from cronfleet.domain.backfill import subjects_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.operation import Candidate, Operation, rerun_key
+from cronfleet.domain.operation import Operation, rerun_key
 from cronfleet.domain.reason import Reason
-from cronfleet.domain.rerun import RunFilter, Version
+from cronfleet.domain.rerun import RunFilter, is_by_signature
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.job_store import JobStore
 from cronfleet.services.asking import ask
-from cronfleet.services.operation_sources import Drawn, Making, Named, Names, payload_of
+from cronfleet.services.letter_walk import is_past, is_place
+from cronfleet.services.operation_sources import Drawn, Making, Named, Names, remade
+from cronfleet.services.signature_source import SignatureSource
 
 PAGE: Final = 100
 MAX_PAGES: Final = 20
@@ -42,9 +47,12 @@ class RerunSource:
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
+        self._letters = SignatureSource(store)
 
     def names(self, operation: Operation, cursor: str, limit: int) -> Names:
         """The next rows after `cursor` that the filter takes; there may be fewer than `limit`, and still more."""
+        if is_by_signature(operation.asked):
+            return self._letters.names(operation, cursor, limit)
         wanted = RunFilter.of(operation.asked, operation.created_at)
         items: list[Named] = []
         position = cursor
@@ -60,6 +68,8 @@ class RerunSource:
 
     def draw(self, operation: Operation, runs: int, now: Instant) -> Drawn:
         """The next rows as runs; passed over where the schedule, or the version that is to be the same, is gone."""
+        if is_by_signature(operation.asked):
+            return self._letters.draw(operation, runs, now)
         found = self.names(operation, operation.cursor, runs)
         making = Making(self._store, operation, now)
         making.know([named.key.schedule_id for named in found.items])
@@ -67,6 +77,8 @@ class RerunSource:
 
     def is_position(self, operation: Operation, text: str) -> bool:
         """Whether `text` names a row of the operation's schedules."""
+        if is_by_signature(operation.asked):
+            return is_place(operation, text)
         subjects = subjects_of(operation.asked)
         try:
             place = _Place.parse(text)
@@ -82,6 +94,8 @@ class RerunSource:
 
     def has_passed(self, operation: Operation, named: Named) -> bool:
         """Whether the row stands no further on than where the operation is."""
+        if is_by_signature(operation.asked):
+            return is_past(operation, named.position)
         if operation.is_drawn or not operation.cursor:
             return operation.is_drawn
         here, there = _Place.parse(operation.cursor), _Place.parse(named.position)
@@ -120,16 +134,3 @@ class RerunSource:
                 return rows
             cursor = page.cursor
         return []
-
-
-def remade(making: Making, named: Named, operation: Operation) -> Candidate:
-    """The repetition of the row that `named` would repeat, as the operation was asked for it."""
-    ancestor = named.ancestor
-    if ancestor is None:
-        return making.passed_over(named)
-    payload = payload_of(operation.asked) or ([ancestor.payload] if ancestor.has_payload else [])
-    if operation.asked["version"] == Version.NEWEST:
-        return making.run(named, version=None, payload=payload)
-    if not ancestor.version:
-        return making.passed_over(named)
-    return making.run(named, version=ancestor.version, payload=payload)

@@ -15,7 +15,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.operation import DEFAULT_CONCURRENT, UNITS_PER_RUN, Kind, Operation, operation_id
 from cronfleet.domain.operation_form import operation_form
 from cronfleet.domain.quota import quotas_of
-from cronfleet.domain.rerun import Version, check_repeatable, pinned_version
+from cronfleet.domain.rerun import WITH_SIGNATURE, Version, check_repeatable, pinned_version
 from cronfleet.domain.run import RERUN_CAUSE, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.ports.clock import Clock, Ids
@@ -38,6 +38,8 @@ RERUN: Final = "rerun_run"
 MAX_COUNTED: Final = 20_000
 """Rows that a count finds; of more it says that there are at least so many."""
 COUNTED_AT_ONCE: Final = 500
+MAX_ROUNDS: Final = 60
+"""Of a count: each looks through a few thousand rows, or a thousand dead letters."""
 SHOWN: Final = 10
 
 
@@ -50,6 +52,7 @@ class AskedRerun:
     from_at: Instant | None = None
     to_at: Instant | None = None
     statuses: tuple[RunStatus, ...] = (RunStatus.DEAD,)
+    signature: str | None = None
     version: Version = Version.NEWEST
     override: Override | None = None
     flow_on: bool = False
@@ -61,7 +64,9 @@ class AskedRerun:
         """What is asked, as the operation keeps it."""
         said: dict[str, Any] = {"status": sorted(status.value for status in self.statuses)}
         said |= {"version": self.version.value}
-        said |= {"schedule": self.schedule_id} if self.schedule_id is not None else {"labels": dict(self.labels)}
+        said |= {} if self.schedule_id is None else {"schedule": self.schedule_id}
+        said |= {"labels": dict(self.labels)} if self.labels else {}
+        said |= {} if self.signature is None else {"signature": self.signature}
         said |= {} if self.from_at is None else {"from": self.from_at}
         said |= {} if self.to_at is None else {"to": self.to_at}
         said |= {} if self.override is None else {"payload": [self.override.payload]}
@@ -208,7 +213,7 @@ class Reruns:
             raise Invalid("filter.to", "is not after filter.from; write the first moment that is not meant any more")
         if asked.override is not None:
             self._quotas.check_payload(self._quotas.tenant_of(caller), asked.override.payload)
-        timers = subject_timers(self._store, caller, asked.schedule_id, asked.labels, "filter.labels")
+        timers = self._timers(caller, asked)
         return Operation(
             caller.tenant.tenant_id,
             made_id,
@@ -224,21 +229,29 @@ class Reruns:
             changed_at=now,
         )
 
+    def _timers(self, caller: Caller, asked: AskedRerun) -> Sequence[Timer]:
+        """Of the schedules whose history is gone through: of none for what a failure signature alone names."""
+        if asked.signature is not None and not WITH_SIGNATURE & set(asked.statuses):
+            raise Invalid("filter.signature", "is of runs that failed; let status be dead or refused, or leave it out")
+        if asked.signature is not None and asked.schedule_id is None and not asked.labels:
+            return ()
+        return subject_timers(self._store, caller, asked.schedule_id, asked.labels, "filter.labels")
+
     def _count(self, drafted: Operation) -> _Count:
         count, cursor, examples = 0, "", list[Run]()
-        while count < MAX_COUNTED:
+        for _ in range(MAX_ROUNDS):
             names = answer_of(partial(self._source.names, drafted, cursor, COUNTED_AT_ONCE))
             count += len(names.items)
             examples += [named.ancestor for named in names.items if named.ancestor is not None][: SHOWN - len(examples)]
             cursor = names.position
-            if names.is_last:
-                return _Count(count, is_all=True, examples=examples)
+            if names.is_last or count >= MAX_COUNTED:
+                return _Count(count, is_all=names.is_last, examples=examples)
         return _Count(count, is_all=False, examples=examples)
 
     def _check_count(self, caller: Caller, asked: AskedRerun, counted: _Count) -> None:
         if asked.expected is not None and (not counted.is_all or counted.count != asked.expected):
             raise Miscounted(asked.expected, counted.count, "runs")
-        if not counted.count:
+        if not counted.count and counted.is_all:
             raise Invalid("filter", "takes no run; see GET /v1/schedules/{id}/runs")
         most = quotas_of(self._quotas.tenant_of(caller)).backfill_fires
         if counted.count > most:
