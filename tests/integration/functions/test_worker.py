@@ -59,7 +59,7 @@ def installation() -> Iterator[Installation]:
     with mocked_aws(), time_machine.travel(to_datetime(TWO), tick=False) as traveller:
         create_tables(boto3.client("dynamodb"), PREFIX)
         urls = create_queues(boto3.client("sqs"), PREFIX)
-        run_queues = {tier: urls[f"runs-{tier}"] for tier in ("standard", "priority")}
+        run_queues = {name: urls[f"runs-{name}"] for name in settings.RUN_QUEUES}
         environment = {settings.TABLE_PREFIX: PREFIX, settings.RUN_QUEUE_URLS: json.dumps(run_queues)}
         with patch.dict(os.environ, environment):
             handler._service.cache_clear()

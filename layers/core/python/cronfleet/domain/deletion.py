@@ -169,7 +169,8 @@ def _rolled(digest: str, page: Iterable[Owned]) -> str:
 
 EXPIRING: Final = (
     "lines of the dispatch log and messages in queues hold the tenant's and schedules' ids, no payload, and expire by "
-    "themselves within 30 days; function logs and backups by their own retention"
+    "themselves within 30 days; the installation's own incidents that name its schedules, 90 days after they ended; "
+    "function logs and backups by their own retention"
 )
 """What a deletion cannot reach, said in every certificate."""
 
