@@ -50,6 +50,9 @@ class Sweeper(Function):
         job_store.grant(self.role, schema.CHAINS, READ + CHANGE, indexes=(schema.UNSEALED,))
         # It opens the incidents of shards that nobody dispatches.
         job_store.grant(self.role, schema.ALERTS, READ + APPEND)
+        # And of each tenant's dead letters that are about to be removed.
+        job_store.grant(self.role, schema.TENANTS, (), indexes=(schema.DIRECTORY,))
+        job_store.grant(self.role, schema.RUNS, (), indexes=(schema.DEAD_LETTERS,))
         self._grant_deletions(job_store)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
 

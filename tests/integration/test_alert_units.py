@@ -8,9 +8,11 @@ import pytest
 from cronfleet.domain.incident import Broken, IncidentKind
 from cronfleet.domain.instant import DAY, HOUR, MINUTE
 from cronfleet.domain.objective import Objectives
+from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.alerts import PutAlert
-from cronfleet.ports.job_store import CreateTimer, InsertDefinition
+from cronfleet.ports.job_store import CreateTimer, InsertDefinition, PutTenant
 from cronfleet.services.incidents import Incidents
+from cronfleet.services.letter_watch import LetterWatch
 from cronfleet.services.shard_watch import ShardWatch
 from cronfleet.services.waking import waking
 from cronfleet.services.watching import Watching
@@ -72,4 +74,18 @@ def test_an_installation_of_which_no_shard_is_stopped_asks_once_a_sweep(engine: 
     watch = ShardWatch(store=engine.store, incidents=incidents(engine))
     with engine.client.counted() as bill:
         watch.served(frozenset(range(64)), NOON)
+    assert (bill.writes, bill.reads) == (0, 1)
+
+
+def test_an_installation_without_dead_letters_is_looked_at_once_an_hour_for_two_reads_a_tenant(engine: Engine) -> None:
+    tenants = [Tenant(f"t{number}", rev=1) for number in range(10)]
+    engine.store.commit([PutTenant(one, None) for one in tenants])
+    watch = LetterWatch(store=engine.store, incidents=incidents(engine), clock=engine.clock, telemetry=Notes())
+    with engine.client.counted() as bill:
+        assert watch.look(NOON + HOUR) == 10
+    # How far it was; the list of tenants with their records; of each its oldest letter, and what it was told.
+    assert bill.reads <= 1 + 1 + 5 + 2 * 10
+    assert bill.writes <= 2
+    with engine.client.counted() as bill:
+        assert watch.look(NOON + HOUR) == 0
     assert (bill.writes, bill.reads) == (0, 1)

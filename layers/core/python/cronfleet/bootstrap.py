@@ -193,6 +193,7 @@ def _noticing(settings: Settings, watch: "CloudWatchTelemetry") -> "Noticing":
 def sweeper(settings: Settings) -> "Sweeper":
     """Closes the books; serves ticks itself for shards that went quiet."""
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.letter_watch import LetterWatch
     from cronfleet.services.sealing import Sealer
     from cronfleet.services.shard_watch import ShardWatch
     from cronfleet.services.sweeper import Sweeper
@@ -217,6 +218,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         sealer=Sealer(store=store, clock=SystemClock(), telemetry=watch),
         deletions=deletions(settings),
         shard_watch=ShardWatch(store=store, incidents=incidents(settings)),
+        letter_watch=LetterWatch(store=store, incidents=incidents(settings), clock=SystemClock(), telemetry=watch),
     )
 
 

@@ -93,6 +93,12 @@ class LetterFilter:
         )
 
 
+def soon_gone(letter: Letter, retention: int, now: Instant) -> Instant | None:
+    """When a letter is removed, or no longer shown by its tenant's `retention`; `None` if that is not soon, or past."""
+    gone_at = min(letter.expires_at, letter.died_at + retention)
+    return gone_at if now < gone_at <= now + EXPIRES_SOON else None
+
+
 def is_letter(run: Run) -> bool:
     """Whether `run` waits for somebody to settle it."""
     dead = run.status in (RunStatus.DEAD, RunStatus.REFUSED)

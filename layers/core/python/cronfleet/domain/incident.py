@@ -44,6 +44,8 @@ class IncidentKind(StrEnum):
     """The job that runs elsewhere sent no ping of success in the time allowed."""
     SHARD_STOPPED = "shard_stopped"
     """Nobody dispatched a shard: the fires of the schedules named came due meanwhile."""
+    LETTERS_EXPIRE = "letters_expire"
+    """Dead letters that nobody has settled are removed before long."""
 
 
 class IncidentStatus(StrEnum):

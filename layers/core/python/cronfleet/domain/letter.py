@@ -42,6 +42,7 @@ _TITLES: Final[Mapping[IncidentKind, str]] = {
     IncidentKind.RUNS_TOO_LONG: "runs longer than expected",
     IncidentKind.PING_WITHIN: "sent no ping in time",
     IncidentKind.SHARD_STOPPED: "nobody dispatches it",
+    IncidentKind.LETTERS_EXPIRE: "some are removed before long",
 }
 
 
@@ -81,7 +82,7 @@ def incident_letter(notice: Notice, incident: Incident, channel: Channel) -> Let
 
 def title_of(incident: Incident, edge: Edge) -> str:
     """`[BROKEN] nightly-billing did not start in time`."""
-    about = incident.schedule_id or incident.subject.replace(":", " ")
+    about = incident.schedule_id or incident.subject.replace(":", " ").replace("_", " ")
     return f"[{_STATE[edge]}] {about}: {_TITLES[incident.kind]}"
 
 

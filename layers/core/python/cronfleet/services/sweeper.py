@@ -35,6 +35,7 @@ from cronfleet.services.asking import ask
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
+from cronfleet.services.letter_watch import LetterWatch
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.shard_watch import ShardWatch
@@ -54,6 +55,9 @@ SEALING_TIME: Final = 20 * SECOND
 """What a sweep gives at most to the seals of the audit log."""
 DELETING_TIME: Final = 30 * SECOND
 """What a sweep gives at most to tenants that are being deleted, likewise."""
+
+LETTERS_TIME: Final = 10 * SECOND
+"""What a sweep gives at most to dead letters that are about to go, likewise."""
 
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 """What is owed nothing more."""
@@ -105,7 +109,7 @@ class Sweeper:
     What a shard's reading found is noted before the next is read, so that a sweeper that dies gets on all the same.
     """
 
-    def __init__(  # noqa: PLR0913 - the last three are duties of their own, each of which may be left out
+    def __init__(  # noqa: PLR0913 - the last five are duties of their own, each of which may be left out
         self,
         *,
         store: JobStore,
@@ -118,7 +122,9 @@ class Sweeper:
         sealer: Sealer | None = None,
         deletions: Deletions | None = None,
         shard_watch: ShardWatch | None = None,
+        letter_watch: LetterWatch | None = None,
     ) -> None:
+        self._letter_watch = letter_watch
         self._shard_watch = shard_watch
         self._served: set[int] = set()
         self._sealer = sealer
@@ -162,6 +168,7 @@ class Sweeper:
         self._seal(deadline_at, report)
         self._retime(deadline_at, report)
         self._delete(deadline_at, report)
+        self._tell_of_letters(deadline_at)
         return report
 
     def _seal(self, deadline_at: Instant, report: SweepReport) -> None:
@@ -193,6 +200,15 @@ class Sweeper:
             self._telemetry.alarm("retiming_stopped", error=str(error))
             return
         report.retiming_seen, report.retimed, report.retiming_failed = done.seen, done.changed, done.failed
+
+    def _tell_of_letters(self, deadline_at: Instant) -> None:
+        """Tell of dead letters that are about to go. Whatever is wrong there costs the other duties nothing."""
+        if self._letter_watch is None:
+            return
+        try:
+            self._letter_watch.look(min(deadline_at, self._clock.now() + LETTERS_TIME))
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("letter_watch_stopped", error=str(error))
 
     def _in_turn(self, now: Instant) -> Iterator[int]:
         """Every shard, beginning at another one each minute: a sweep that is cut short starves none."""
