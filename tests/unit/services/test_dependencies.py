@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from cronfleet.domain.attempt import Result
 from cronfleet.domain.dependency import MAX_DEPENDANTS, Else, On
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
@@ -13,11 +14,12 @@ from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import RunKey, RunStatus
 from cronfleet.domain.schedule import Policies, Status
 from cronfleet.ports.job_store import NoAnswer
+from cronfleet.ports.target import Call
 from cronfleet.services.ledger import Ledger
 from cronfleet.services.lineage import Lineage
 from cronfleet.services.reruns import Reruns
 from tests.support.builders import cron
-from tests.support.family import ACME, FAILURE, NIGHTLY, TRY_ONCE, TWO, Family, after
+from tests.support.family import ACME, FAILURE, NIGHTLY, SUCCESS, TRY_ONCE, TWO, Family, after
 from tests.support.faults import Crash
 
 R = RunStatus
@@ -198,6 +200,25 @@ def test_a_parent_that_is_late_is_waited_for_so_long_and_no_longer(
     if otherwise is not Else.RUN:
         assert row.reason is not None
         assert (row.reason.code, row.reason.detail["missing"]) == (Code.PARENT_LATE, "load")
+
+
+def test_a_failure_that_is_retried_decides_nothing(family: Family) -> None:
+    family.create("load", policies=Policies(retry=Retry(max_attempts=2)))
+    family.create("report", after("load"))
+    family.create("apology", after("load", on=On.FAILURE))
+    before_the_retry: list[RunStatus | None] = []
+
+    def load(call: Call) -> Result:
+        if call.attempt == 1:
+            return FAILURE
+        before_the_retry.extend((family.status("report"), family.status("apology")))
+        return SUCCESS
+
+    family.results["load"] = load
+    family.go_to(TWO + 2 * MINUTE)
+    assert before_the_retry == [R.QUEUED, R.QUEUED]
+    assert (family.status("report"), family.status("apology")) == (R.SUCCEEDED, R.SKIPPED)
+    assert family.called == ["load", "load", "report"]
 
 
 def test_a_parent_that_ends_after_that_changes_nothing(family: Family) -> None:
