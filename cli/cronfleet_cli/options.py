@@ -39,7 +39,6 @@ From = Annotated[str | None, typer.Option("--from", help="From this time on, as 
 To = Annotated[str | None, typer.Option("--to", help="Up to this time.")]
 Payload = Annotated[str | None, typer.Option("--payload", help="JSON, or @FILE; instead of the schedule's.")]
 File = Annotated[Path, typer.Option("--file", "-f", help="A file; - is standard input.")]
-SomeFile = Annotated[Path | None, typer.Option("--file", "-f", help="A file; - is standard input.")]
 Expected = Annotated[int | None, typer.Option(min=0, help="Refuse if another number matches.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show its progress until it ends.")]
 

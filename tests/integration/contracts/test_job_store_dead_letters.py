@@ -145,5 +145,3 @@ def test_messages_that_nobody_can_read_are_kept_once_and_listed_newest_first(sto
     rest = store.list_unreadable(cursor=page.cursor, limit=2)
     assert [*page.items, *rest.items] == messages[::-1]
     assert rest.cursor is None
-    store.forget_unreadable(messages[:2])
-    assert list(store.list_unreadable(cursor=None, limit=5).items) == [messages[2]]

@@ -72,16 +72,6 @@ class Objectives:
         return tuple(kind for kind, value in said.items() if value is not None)
 
 
-SCHEDULE_KINDS: Final = (
-    IncidentKind.STARTS_WITHIN,
-    IncidentKind.SUCCEEDS_WITHIN,
-    IncidentKind.SUCCEEDS_BY,
-    IncidentKind.RUNS_TOO_LONG,
-    IncidentKind.PING_WITHIN,
-)
-"""Every kind that an objective may have an incident of."""
-
-
 @dataclass(frozen=True, slots=True)
 class Learned:
     """How long runs took: `limit_seconds` is what is taken as too long."""

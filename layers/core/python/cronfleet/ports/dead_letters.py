@@ -1,6 +1,5 @@
 """Where dead letters are found, and where messages are kept that nobody can read."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,10 +40,6 @@ class DeadLetterStore(Protocol):
 
     def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
         """Messages that cannot be read, newest first."""
-        ...
-
-    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
-        """Delete them."""
         ...
 
 

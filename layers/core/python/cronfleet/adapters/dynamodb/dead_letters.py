@@ -1,7 +1,5 @@
 """`DeadLetterStore` on DynamoDB."""
 
-from collections.abc import Sequence
-
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
@@ -55,11 +53,6 @@ class DynamoDeadLetters:
         )
         rest = None if following is None else cursors.encode([following["sk"]["S"]])
         return Page([unreadable_of(item) for item in items], rest)
-
-    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
-        deliveries = [message.delivery for message in messages]
-        places = [keys.unreadable(delivery.sent_at, delivery.message_id) for delivery in deliveries]
-        self._database.delete_all([(schema.SHARDS, keys.UNREADABLE, place) for place in places])
 
 
 def _place(cursor: str, owner: str) -> Item:

@@ -1,7 +1,5 @@
 """`DeadLetterStore` in memory."""
 
-from collections.abc import Sequence
-
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import DAY, EARLIEST, LATEST, floor_second
@@ -49,10 +47,6 @@ class MemoryDeadLetters:
         more = len(places) > limit
         rest = cursors.encode([str(shown[-1][0]), shown[-1][1]]) if more else None
         return Page([self.state.unreadable[place] for place in shown], rest)
-
-    def forget_unreadable(self, messages: Sequence[UnreadableMessage]) -> None:
-        for message in messages:
-            self.state.unreadable.pop((message.delivery.sent_at, message.delivery.message_id), None)
 
 
 def _letter(row: Run) -> Letter:
