@@ -313,6 +313,27 @@ def test_a_date_that_is_not_come_to_is_pending(api: Api) -> None:
     assert all(date["run_id"] is None for date in dates)
 
 
+def test_a_run_that_finds_no_place_says_what_leaves_it_none_once_it_has_been_passed_by(api: Api) -> None:
+    dead = row(api, FROM)
+    made = api.call("POST", "/v1/reruns", {"filter": {"schedule": "nightly"}}).json
+    doer = OperationDoer(
+        store=api.store,
+        clock=api.clock,
+        ids=CountingIds(10_000),
+        telemetry=Notes(),
+        sources={Kind.RERUN: RerunSource(api.store)},
+    )
+    doer.carry_on("acme", made["id"], api.clock.now() + MINUTE)
+    (run_id,) = (run.key.run_id for run in api.store.state.runs.values() if run.ancestor == dead)
+    assert api.call("GET", f"/v1/runs/{run_id}").json["reason"] is None
+    api.clock.advance(MINUTE)
+    before = dict(api.store.state.runs)
+    reason = api.call("GET", f"/v1/runs/{run_id}").json["reason"]
+    assert (reason["code"], reason["detail"]["short_of"]) == ("yields", "rate"), reason
+    assert reason["text"].startswith("yields to live traffic: ")
+    assert api.store.state.runs == before, "and nothing is written for it"
+
+
 def test_what_is_asked_to_flow_on_does_and_nothing_else(api: Api) -> None:
     dead = row(api, FROM)
     plain = api.call("POST", f"/v1/runs/{dead}/rerun").json["run_id"]

@@ -46,6 +46,8 @@ class Code(StrEnum):
     """The tenant has more due than its rate; the fire is deferred to the place that its rate has free."""
     CONCURRENCY = "concurrency"
     """As many runs of the tenant are going on as it may have at once; this one waits for its turn."""
+    YIELDS = "yields"
+    """What an operation asked for is due, and finds no place beside the live traffic of its tenant."""
     QUOTA = "quota"
     """More fires of the schedule waited than may wait; the oldest are skipped."""
     BREAKER = "breaker"

@@ -13,8 +13,9 @@ from cronfleet.domain.errors import Conflict, Invalid, NotFound
 from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.frozen import frozen_reason, in_force
 from cronfleet.domain.instant import Instant, floor_second
+from cronfleet.domain.lane_wait import is_left, why_left
 from cronfleet.domain.log_form import log_form
-from cronfleet.domain.quota import retention_of
+from cronfleet.domain.quota import quotas_of, retention_of
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import MANUAL_CAUSE, MESSAGE_MAX_AGE, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Change, Status, Timer, moved
@@ -65,11 +66,12 @@ class Runs:
     def get(self, caller: Caller, run_id: str) -> Form:
         """The run; `queued` while it is claimed and no worker has written its row.
 
-        One whose attempt has been deferred has the reason of that: its timer knows it, its row does not.
+        One whose attempt has been deferred has the reason of that: its timer knows it, its row does not. One that
+        yields to live traffic and is left waiting has what leaves it no place, which nothing has written down.
         `Invalid` when `run_id` is none, `NotFound` when there is no such run, or it is another tenant's.
         """
         run, is_stored = self._require(caller, run_id)
-        deferred = self._deferred(run) if is_stored else None
+        deferred = self._deferred(caller, run) if is_stored else None
         return run_form(run if deferred is None else replace(run, reason=deferred))
 
     def log(self, caller: Caller, run_id: str, attempt: int | None = None) -> Form:
@@ -84,12 +86,18 @@ class Runs:
         kept = answer_of(lambda: self._store.get_log(run.key, number))
         return log_form(run.key, number, kept)
 
-    def _deferred(self, run: Run) -> Reason | None:
+    def _deferred(self, caller: Caller, run: Run) -> Reason | None:
         """Why the attempt that `run` waits for comes later than it might: its tenant's rate, or no slot."""
         if run.status not in (RunStatus.QUEUED, RunStatus.WAITING):
             return None
         timer = answer_of(lambda: self._store.find_run_timer(run.key, run.attempt + 1))
-        return None if timer is None else timer.deferred
+        now = self._clock.now()
+        if timer is None or not is_left(timer, now):
+            return None if timer is None else timer.deferred
+        quotas = quotas_of(self._quotas.tenant_of(caller))
+        is_limited = quotas.concurrent_runs is not None
+        slots = answer_of(lambda: self._store.get_slots(run.key.tenant)) if is_limited else ()
+        return why_left(timer, quotas, slots, now)
 
     def history(self, caller: Caller, schedule_id: str, *, cursor: str | None, limit: int) -> Page[Form]:
         """A page of the schedule's ledger, newest first; a deleted schedule's too."""
