@@ -412,6 +412,9 @@ class HealthAnswer(Answered):
     tzdata: str = Field(description="The IANA release that times are worked out with.", examples=["2026f"])
     store: Literal["ok", "silent"] = Field(description="Whether the job store answers.")
     time: Time = Field(description="By the clock of the API.")
+    last_sweep_at: Time | None = Field(
+        description="When the scheduler last looked at itself whole, which it does each minute; null: never yet."
+    )
 
 
 class FieldAnswer(Answered):

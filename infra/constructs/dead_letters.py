@@ -47,6 +47,8 @@ class DeadLetters(Function):
         job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.TENANTS, LOOK_UP)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
+        # It opens the installation's incident of what comes here.
+        job_store.grant(self.role, schema.ALERTS, READ + APPEND)
         # Messages that nobody can read.
         job_store.grant(self.role, schema.SHARDS, APPEND)
         for source in sources:

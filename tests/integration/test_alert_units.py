@@ -13,6 +13,7 @@ from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition, PutTenant
 from cronfleet.services.incidents import Incidents
 from cronfleet.services.letter_watch import LetterWatch
+from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
 from cronfleet.services.waking import waking
 from cronfleet.services.watching import Watching
@@ -89,3 +90,18 @@ def test_an_installation_without_dead_letters_is_looked_at_once_an_hour_for_two_
     with engine.client.counted() as bill:
         assert watch.look(NOON + HOUR) == 0
     assert (bill.writes, bill.reads) == (0, 1)
+
+
+def test_watching_itself_an_installation_reads_half_a_unit_for_each_shard_and_three_and_writes_two(
+    engine: Engine,
+) -> None:
+    watch = SelfWatch(store=engine.store, incidents=incidents(engine))
+    watch.beat(NOON)
+    with engine.client.counted() as bill:
+        assert not watch.overdue(0, NOON)
+    assert (bill.writes, bill.reads) == (0, 0.5)
+    with engine.client.counted() as bill:
+        watch.judge((), (), NOON, is_all_claims=True, is_all=True)
+        watch.beat(NOON + MINUTE)
+    assert bill.writes == 2
+    assert bill.reads <= 3

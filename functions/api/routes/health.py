@@ -32,5 +32,6 @@ def health() -> Response[HealthAnswer]:
         "tzdata": report.tzdata,
         "store": "ok" if report.store_answers else "silent",
         "time": to_text(report.time_at),
+        "last_sweep_at": None if report.last_sweep_at is None else to_text(report.last_sweep_at),
     }
     return Response(200 if report.store_answers else 503, JSON, body)

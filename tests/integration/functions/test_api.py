@@ -441,6 +441,7 @@ def test_health_tells_versions_and_that_the_store_answers(api):
     assert (answer.status, answer.json["status"], answer.json["store"]) == (200, "ok", "ok")
     assert answer.json["version"]
     assert answer.json["tzdata"].startswith("20")
+    assert answer.json["last_sweep_at"] is None, "no sweeper runs here"
 
 
 def test_nobody_gets_in_where_the_authorizer_was_left_out(memory):

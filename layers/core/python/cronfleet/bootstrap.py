@@ -195,6 +195,7 @@ def sweeper(settings: Settings) -> "Sweeper":
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.letter_watch import LetterWatch
     from cronfleet.services.sealing import Sealer
+    from cronfleet.services.self_watch import SelfWatch
     from cronfleet.services.shard_watch import ShardWatch
     from cronfleet.services.sweeper import Sweeper
 
@@ -219,6 +220,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         deletions=deletions(settings),
         shard_watch=ShardWatch(store=store, incidents=incidents(settings)),
         letter_watch=LetterWatch(store=store, incidents=incidents(settings), clock=SystemClock(), telemetry=watch),
+        self_watch=SelfWatch(store=store, incidents=incidents(settings)),
     )
 
 
@@ -286,9 +288,12 @@ def redrives(settings: Settings) -> "Redrives":
 
 def undelivered(settings: Settings) -> "Undelivered":
     """Takes what came to dead-letter queues."""
+    from cronfleet.services.arrivals import Arrivals
     from cronfleet.services.undelivered import Undelivered
 
-    return Undelivered(store=_store(settings), clock=SystemClock(), telemetry=telemetry("dead_letters"))
+    watch = telemetry("dead_letters")
+    arrivals = Arrivals(incidents=incidents(settings), clock=SystemClock(), telemetry=watch)
+    return Undelivered(store=_store(settings), clock=SystemClock(), telemetry=watch, arrivals=arrivals)
 
 
 def _log_place(settings: Settings) -> "LogPlace | None":

@@ -46,6 +46,12 @@ class IncidentKind(StrEnum):
     """Nobody dispatched a shard: the fires of the schedules named came due meanwhile."""
     LETTERS_EXPIRE = "letters_expire"
     """Dead letters that nobody has settled are removed before long."""
+    LAG = "lag"
+    """Ticks are served, and yet fires are due for long and not claimed."""
+    QUEUE_AGE = "queue_age"
+    """Claimed fires wait for long for a worker."""
+    DEAD_LETTERS = "dead_letters"
+    """Messages come to dead-letter queues."""
 
 
 class IncidentStatus(StrEnum):

@@ -43,6 +43,9 @@ _TITLES: Final[Mapping[IncidentKind, str]] = {
     IncidentKind.PING_WITHIN: "sent no ping in time",
     IncidentKind.SHARD_STOPPED: "nobody dispatches it",
     IncidentKind.LETTERS_EXPIRE: "some are removed before long",
+    IncidentKind.LAG: "fires are claimed late",
+    IncidentKind.QUEUE_AGE: "claimed fires are not started",
+    IncidentKind.DEAD_LETTERS: "messages cannot be delivered",
 }
 
 

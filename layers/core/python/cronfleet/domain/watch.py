@@ -10,7 +10,7 @@ class Watch:
     """Every deadline up to and including `judged_until` was judged. `rev` rises with every write; 0 before the first.
 
     Fires that were named for `since_at` or before are not judged. One that `is_off` watches nothing: the schedule has
-    no objectives now, or is gone.
+    no objectives now, or is gone. The installation has one of its own, which says how far it has watched itself.
     """
 
     tenant: str

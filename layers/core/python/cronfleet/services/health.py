@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from cronfleet.domain.incident import PLATFORM
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.self_watch import SWEEPS
 from cronfleet.domain.zones import tzdata_version
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import NoAnswer, ScheduleStore
+from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
 from cronfleet.services.access import Caller
 from cronfleet.version import VERSION
 
@@ -18,12 +20,14 @@ class Report:
     tzdata: str
     time_at: Instant
     store_answers: bool
+    last_sweep_at: Instant | None = None
+    """When the sweeper began what it last did whole; `None`: never yet, or it cannot be read."""
 
 
 class Health:
     """The service behind /v1/health."""
 
-    def __init__(self, *, store: ScheduleStore, clock: Clock) -> None:
+    def __init__(self, *, store: JobStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
@@ -33,4 +37,12 @@ class Health:
             self._store.find_idempotency(caller.tenant.tenant_id, "health")
         except NoAnswer:
             return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=False)
-        return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=True)
+        last_sweep_at = self._last_sweep()
+        return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=True, last_sweep_at=last_sweep_at)
+
+    def _last_sweep(self) -> Instant | None:
+        try:
+            watch = self._store.get_watch(PLATFORM, SWEEPS)
+        except (NoAnswer, Damaged):
+            return None
+        return None if watch is None else watch.judged_until

@@ -7,26 +7,18 @@ once the shard's ticks are served again by their own dispatcher.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.claim import DueItem, RunTimer
-from cronfleet.domain.incident import (
-    MAX_NAMED,
-    PLATFORM,
-    Broken,
-    IncidentKind,
-    Standing,
-    named,
-)
+from cronfleet.domain.incident import PLATFORM, Broken, IncidentKind, Standing, named
 from cronfleet.domain.instant import SECOND, Instant, to_text
 from cronfleet.domain.lease import ShardLease
-from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.self_watch import Waiting, waits_for_claim
 from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.job_store import JobStore, Refused
 from cronfleet.services.asking import ask
 from cronfleet.services.incidents import Incidents
+from cronfleet.services.self_watch import wider
 
 LATE_AFTER: Final = 30 * SECOND
 """A shard is taken for stopped once a fire in it has been due for this long; slower ticks alone harm nobody."""
@@ -54,12 +46,13 @@ class ShardWatch:
     def stopped(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
         """Nobody serves `shard`: tell whom it harms, before anybody else dispatches it. Raises `NoAnswer`."""
         due = self._due(shard, now)
-        if not due or min(at for at, _, _ in due) > now - LATE_AFTER:
+        first_at = min((one.since_at for one in due), default=now)
+        if first_at > now - LATE_AFTER:
             return
         concerned: defaultdict[str, set[str]] = defaultdict(set)
-        for _, tenant, schedule_id in due:
-            concerned[tenant].add(schedule_id)
-        since_at = min(at for at, _, _ in due) if lease is None else lease.slot_at
+        for one in due:
+            concerned[one.tenant].add(one.schedule_id)
+        since_at = first_at if lease is None else lease.slot_at
         for tenant in sorted(concerned)[:MAX_TENANTS]:
             self._note(tenant, shard)
             self._tell(tenant, shard, since_at, concerned[tenant])
@@ -82,17 +75,17 @@ class ShardWatch:
         text = f"nobody dispatched shard {shard} since {to_text(since_at)}; fires of {count:,} schedules came due"
         broken = Broken(since_at, text, {"shard": shard}, names, count)
         if self._incidents.open(tenant, _subject(shard), KIND, broken) is None:
-            self._incidents.widen(tenant, _subject(shard), KIND, partial(_wider, ids=ids))
+            self._incidents.widen(tenant, _subject(shard), KIND, partial(wider, names=frozenset(ids)))
 
     # --- what the due index says ---------------------------------------------------------------------------------
 
-    def _due(self, shard: int, now: Instant) -> list[tuple[Instant, str, str]]:
-        """When what is due became due, and whose it is."""
-        found: list[tuple[Instant, str, str]] = []
+    def _due(self, shard: int, now: Instant) -> list[Waiting]:
+        """What is due, and since when."""
+        found: list[Waiting] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = ask(partial(self._store.due, shard, now, cursor, DUE_PAGE))
-            found += [known for item in page.items if (known := _concerned(item)) is not None]
+            found += [known for item in page.items if (known := waits_for_claim(item, shard)) is not None]
             cursor = page.cursor
             if cursor is None:
                 break
@@ -140,20 +133,3 @@ def _subject(shard: int) -> str:
 
 def _pointer(shard: int, tenant: str) -> str:
     return f"shard:{shard}/{tenant}"
-
-
-def _concerned(item: DueItem) -> tuple[Instant, str, str] | None:
-    """A fire, or an attempt, that should have been sent; a pause's end and a shadow are none."""
-    if isinstance(item, Timer) and item.status is Status.ACTIVE and item.due_at is not None:
-        return item.due_at, item.tenant, item.schedule_id
-    if isinstance(item, RunTimer):
-        return item.due_at, item.key.tenant, item.key.schedule_id
-    return None
-
-
-def _wider(broken: Broken, ids: set[str]) -> Broken:
-    """With those that came due since; past `MAX_NAMED` names the count is the least that it can be."""
-    names, count = named({*broken.schedules, *ids})
-    if count <= MAX_NAMED and count == broken.count:
-        return broken
-    return replace(broken, schedules=names, count=max(count, broken.count))

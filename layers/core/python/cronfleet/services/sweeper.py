@@ -27,6 +27,7 @@ from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage, queue_of
+from cronfleet.domain.self_watch import Waiting, waits_for_worker
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer, Refused
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
@@ -38,6 +39,7 @@ from cronfleet.services.endings import Endings
 from cronfleet.services.letter_watch import LetterWatch
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
+from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
@@ -123,10 +125,13 @@ class Sweeper:
         deletions: Deletions | None = None,
         shard_watch: ShardWatch | None = None,
         letter_watch: LetterWatch | None = None,
+        self_watch: SelfWatch | None = None,
     ) -> None:
         self._letter_watch = letter_watch
         self._shard_watch = shard_watch
+        self._self_watch = self_watch
         self._served: set[int] = set()
+        self._overdue: dict[int, Sequence[Waiting]] = {}
         self._sealer = sealer
         self._retimings = retimings
         self._deletions = deletions
@@ -145,6 +150,7 @@ class Sweeper:
         now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
         pace = _Pace(now)
         self._served.clear()
+        self._overdue.clear()
         readings = []
         for shard in self._in_turn(now):
             if self._clock.now() >= deadline_at:
@@ -165,6 +171,7 @@ class Sweeper:
             if getattr(report, name):
                 self._telemetry.count(name, getattr(report, name))
         self._tell_served(now)
+        self._watch_itself(readings, report, now)
         self._seal(deadline_at, report)
         self._retime(deadline_at, report)
         self._delete(deadline_at, report)
@@ -220,6 +227,7 @@ class Sweeper:
         require_true_clock(self._store, self._telemetry, shard=shard)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
             self._served.add(shard)
+            self._look_overdue(shard, now)
             return
         report.quiet_shards += 1
         self._tell_stopped(shard, lease, now)
@@ -242,6 +250,31 @@ class Sweeper:
             self._shard_watch.served(frozenset(self._served), now)
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("shard_watch_stopped", error=str(error))
+
+    def _look_overdue(self, shard: int, now: Instant) -> None:
+        """See what a shard that is served leaves unclaimed. Whatever is wrong there costs the shard nothing."""
+        if self._self_watch is None:
+            return
+        try:
+            self._overdue[shard] = self._self_watch.overdue(shard, now)
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("self_watch_stopped", shard=shard, error=str(error))
+
+    def _watch_itself(self, readings: Sequence[_Reading], report: SweepReport, now: Instant) -> None:
+        """Tell how claiming and starting stand, and that this sweep was whole. Nothing wrong there stops the others."""
+        is_all = report.shards == self._shards
+        if is_all:
+            self._telemetry.count("sweeps")
+        if self._self_watch is None:
+            return
+        overdue = [one for found in self._overdue.values() for one in found]
+        is_all_claims = len(self._overdue) == self._shards
+        try:
+            self._self_watch.judge(overdue, _unstarted(readings), now, is_all_claims=is_all_claims, is_all=is_all)
+            if is_all:
+                self._self_watch.beat(now)
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("self_watch_stopped", error=str(error))
 
     def _read(self, shard: int, now: Instant, pace: "_Pace") -> _Reading:
         """Where every fire stands that the shard's closed batches won and that is not settled yet."""
@@ -377,6 +410,18 @@ class Sweeper:
             self._telemetry.event(event, run_id=message.key.run_id, attempt=message.attempt, batch=message.batch)
         # What was not accepted is still owed, and comes up again with the next sweep.
         return len(messages) - len(unsent)
+
+
+def _unstarted(readings: Sequence[_Reading]) -> Sequence[Waiting]:
+    """What the sweep found claimed and not started."""
+    found = [
+        waits_for_worker(item.messages[position])
+        for reading in readings
+        for item in reading.open
+        for position, where in item.standings.items()
+        if where is Standing.UNSTARTED
+    ]
+    return [one for one in found if one is not None]
 
 
 class _Pace:

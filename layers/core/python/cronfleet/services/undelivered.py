@@ -21,6 +21,7 @@ from cronfleet.domain.undelivered import (
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import Damaged, JobStore, Refused
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.arrivals import Arrivals
 from cronfleet.services.asking import ask
 from cronfleet.services.endings import Endings
 from cronfleet.services.gates import Gates
@@ -31,9 +32,12 @@ MAX_ROUNDS: Final = 5
 
 
 class Undelivered:
-    """Takes dead messages, one at a time. Holds nothing between them."""
+    """Takes dead messages, one at a time."""
 
-    def __init__(self, *, store: JobStore, clock: Clock, telemetry: Telemetry) -> None:
+    def __init__(
+        self, *, store: JobStore, clock: Clock, telemetry: Telemetry, arrivals: Arrivals | None = None
+    ) -> None:
+        self._arrivals = arrivals
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
@@ -56,6 +60,7 @@ class Undelivered:
             if isinstance(verdict, Leave):
                 self._leave(message, verdict.reason)
                 return
+            self._came(delivery, f"{key.tenant}/{key.schedule_id}")
             timer = self._timer(key)
             before = None if isinstance(verdict, Insert) else row
             try:
@@ -66,6 +71,10 @@ class Undelivered:
             self._died(verdict.run, timer, delivery)
             return
         raise Contended(f"{key.run_id} changed {MAX_ROUNDS} times while its dead message was looked at")
+
+    def _came(self, delivery: Delivery, schedule: str = "") -> None:
+        if self._arrivals is not None:
+            self._arrivals.came(delivery.queue, schedule)
 
     def _is_of_the_gone(self, key: RunKey) -> bool:
         tenant = ask(lambda: self._store.get_tenant(key.tenant))
@@ -90,6 +99,7 @@ class Undelivered:
 
     def unreadable(self, body: str, why: str, delivery: Delivery) -> None:
         """Keep a message that is none of ours, where a platform admin sees it."""
+        self._came(delivery)
         now = self._clock.now()
         ask(lambda: self._store.keep_unreadable(UnreadableMessage(delivery, body[:MAX_BODY_KEPT], why, now)))
         self._telemetry.alarm("message_unreadable", queue=delivery.queue, message_id=delivery.message_id, error=why)
