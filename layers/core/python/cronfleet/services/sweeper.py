@@ -111,7 +111,7 @@ class Sweeper:
     What a shard's reading found is noted before the next is read, so that a sweeper that dies gets on all the same.
     """
 
-    def __init__(  # noqa: PLR0913 - the last five are duties of their own, each of which may be left out
+    def __init__(  # noqa: PLR0913 - the last six are duties of their own, each of which may be left out
         self,
         *,
         store: JobStore,
