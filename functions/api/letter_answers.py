@@ -83,6 +83,15 @@ class SettlementAnswer(Answered):
     reason: str = Field(description="As it was given.")
 
 
+class LogLinkAnswer(Answered):
+    """Where the log of an attempt is read."""
+
+    attempt: int = Field(description="The attempt.")
+    path: str = Field(description="The request that reads it.")
+    line_count: int = Field(description="Lines that are kept; 0: it said nothing, or nothing is kept.")
+    url: str | None = Field(description="The whole of it in CloudWatch Logs; null where that is not known.")
+
+
 class LetterDetailAnswer(Answered):
     """A dead letter with all there is of it."""
 
@@ -92,6 +101,7 @@ class LetterDetailAnswer(Answered):
     target: dict[str, Any] | None = Field(description="What was called; null: that version is gone.")
     payload: Any = Field(description="What it was given.")
     is_payload_known: bool = Field(description="Whether that is known still.")
+    log: LogLinkAnswer | None = Field(description="What its last attempt said; null: none was made.")
     settled: SettlementAnswer | None = Field(description="What became of it; null: it waits for somebody.")
 
 

@@ -8,6 +8,7 @@ import time_machine
 
 from cronfleet import bootstrap
 from cronfleet.domain.attempt import Result, decide_finish
+from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, to_datetime, to_text
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.retry import Retry
@@ -118,6 +119,19 @@ def test_another_tenant_sees_nothing_of_them(api: Api) -> None:
     assert listed(api) == [run_id]
 
 
+def test_a_letter_says_where_its_last_attempt_can_be_read(api: Api) -> None:
+    row = dead(0)
+    (run_id,) = stored(api, row)
+    lines = (LogLine(NOON, "ERROR", "the mirror does not answer"),)
+    api.store.put_log(AttemptLog(row.key, 1, NOON, lines, place=LogPlace("eu-central-1", "/aws/lambda/worker")))
+    log = api.call("GET", f"/v1/dead-letters/{run_id}").json["log"]
+    assert log["line_count"] == 1
+    assert log["url"].startswith("https://eu-central-1.console.aws.amazon.com/cloudwatch/")
+    assert [line["text"] for line in api.call("GET", log["path"]).json["lines"]] == ["the mirror does not answer"]
+    (never,) = stored(api, replace(dead(3), attempts=()))
+    assert api.call("GET", f"/v1/dead-letters/{never}").json["log"] is None
+
+
 def test_a_letter_is_read_with_its_attempts_payload_and_target(api: Api) -> None:
     api.register(payload={"for": "all"})
     (run_id, own) = stored(api, dead(0), dead(1, payload={"for": "one"}, has_payload=True))
@@ -126,6 +140,7 @@ def test_a_letter_is_read_with_its_attempts_payload_and_target(api: Api) -> None
     assert (answer["payload"], answer["is_payload_known"]) == ({"for": "all"}, True)
     assert answer["target"] == {"handler": "billing.nightly"}
     assert answer["settled"] is None
+    assert answer["log"] == {"attempt": 1, "path": f"/v1/runs/{run_id}/log?attempt=1", "line_count": 0, "url": None}
     assert api.call("GET", f"/v1/dead-letters/{own}").json["payload"] == {"for": "one"}
 
 

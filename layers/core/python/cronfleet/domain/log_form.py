@@ -19,6 +19,16 @@ def log_form(key: RunKey, attempt: int, log: AttemptLog | None) -> Form:
     }
 
 
+def log_link_form(key: RunKey, attempt: int, log: AttemptLog | None) -> Form:
+    """Where the log of an attempt is read; `None`: nothing is kept of it."""
+    return {
+        "attempt": attempt,
+        "path": f"/v1/runs/{key.run_id}/log?attempt={attempt}",
+        "line_count": 0 if log is None else len(log.lines),
+        "url": None if log is None or log.place is None else log.place.url(key.run_id),
+    }
+
+
 def _place_form(place: LogPlace, key: RunKey) -> Form:
     return {
         "region": place.region,

@@ -11,6 +11,7 @@ from cronfleet.domain.dead_letter_form import group_form, letter_form, settlemen
 from cronfleet.domain.errors import Conflict, Miscounted, NotFound
 from cronfleet.domain.form import Form, run_form, target_form
 from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.log_form import log_link_form
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import FAILED, Run, RunKey
@@ -110,8 +111,16 @@ class DeadLetters:
             "target": None if spec is None else target_form(spec.target),
             "payload": row.payload if row.has_payload else spec and spec.payload,
             "is_payload_known": row.has_payload or spec is not None,
+            "log": self._log_form(row),
             "settled": settlement_form(row.settled),
         }
+
+    def _log_form(self, row: Run) -> Form | None:
+        """Where to read what its last attempt said; `None` where none was made."""
+        if not row.attempts:
+            return None
+        kept = answer_of(lambda: self._store.get_log(row.key, row.attempt))
+        return log_link_form(row.key, row.attempt, kept)
 
     def _require(self, caller: Caller, run_id: str) -> Run:
         key = RunKey.parse(run_id)
