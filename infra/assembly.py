@@ -25,12 +25,13 @@ def build(context: Mapping[str, str], outdir: str | None = None) -> cdk.App:
     app = cdk.App(context={**FLAGS, **context}, outdir=outdir, analytics_reporting=False)
     config = from_context(app.node.try_get_context)
     state = State(app, f"{config.prefix}-state", config)
-    data_plane = DataPlane(app, f"{config.prefix}-data-plane", config, state.job_store)
+    data_plane = DataPlane(app, f"{config.prefix}-data-plane", config, state.job_store, state.event_bus)
     ControlPlane(
         app,
         f"{config.prefix}-control-plane",
         config,
         job_store=state.job_store,
+        event_bus=state.event_bus,
         run_queues=data_plane.run_queues,
     )
     cdk.Tags.of(app).add("application", APPLICATION)

@@ -111,6 +111,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/audit/export"): Role.TENANT_ADMIN,
     ("GET", "/v1/audit/verify"): Role.TENANT_ADMIN,
     ("GET", "/v1/tenants/{tenant_id}/export"): Role.TENANT_ADMIN,
+    ("PUT", "/v1/tenants/{tenant_id}/events"): Role.TENANT_ADMIN,
     ("GET", "/v1/tenants/{tenant_id}/keys"): Role.TENANT_ADMIN,
     ("POST", "/v1/tenants/{tenant_id}/keys"): Role.TENANT_ADMIN,
     ("POST", "/v1/tenants/{tenant_id}/keys/{key_id}/rotate"): Role.TENANT_ADMIN,

@@ -30,6 +30,7 @@ class TenantAnswer(Answered):
     reason: str | None = Field(description="Why it is suspended or being deleted.")
     quotas: QuotasAnswer = Field(description="The limits in force: its tier's, with the overrides.")
     overrides: dict[str, int] = Field(description="Those in which it differs from its tier.")
+    lifecycle_events: bool = Field(description="Whether it is told of its runs on the bus of events.")
     created_at: Time | None = Field(description="When its record was made; null for one that is older than records.")
     updated_at: Time | None = Field(description="When the record was changed last.")
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from cronfleet.domain.quota import BOUNDS
 from cronfleet.domain.tenant import TIERS
 
-from .schemas import ID, TEXT, Strict, shown
+from .schemas import ID, TEXT, Reason, Strict, shown
 
 Tier = Literal[tuple(TIERS)]
 """Which queues and workers the tenant's runs go through."""
@@ -43,6 +43,16 @@ class TenantPatchBody(Strict):
     name: str | None = Field(None, max_length=200, pattern=TEXT, description="What people call it.")
     tier: Tier | None = Field(None, description="Which queues and workers its runs go through.")
     quotas: QuotasBody | None = Field(None, description="Limits in which it differs from its tier.")
+    lifecycle_events: bool | None = Field(None, description="Whether it is told of its runs on the bus of events.")
+
+
+class EventsBody(Strict):
+    """Whether a tenant is told of its runs and schedules."""
+
+    model_config = shown({"enabled": True, "reason": "our data platform listens"})
+
+    enabled: bool = Field(description="Told on the bus of events, or not.")
+    reason: Reason = ""
 
 
 class TenantBody(TenantPatchBody):

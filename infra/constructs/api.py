@@ -8,6 +8,7 @@ from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 
@@ -18,10 +19,20 @@ SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
 class Api(Function):
     """The function, and the right to change schedules. It may send to no queue: the dispatcher does that."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        code: Code,
+        *,
+        job_store: JobStore,
+        event_bus: EventBus,
+    ) -> None:
         # The API refuses what the worker would not call; the worker, which resolves the name, decides.
-        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks}
+        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks, **event_bus.settings}
         super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
+        event_bus.grant_tell(self.role)
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
         job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
         job_store.grant(self.role, schema.ATTEMPTS, LOOK_UP)

@@ -13,6 +13,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
@@ -42,13 +43,16 @@ class Clerk(Function):
         code: Code,
         *,
         job_store: JobStore,
+        event_bus: EventBus,
         errand_queue: Queue,
     ) -> None:
         environment = {
             settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
             settings.EMAIL_SENDER: config.email_sender,
+            **event_bus.settings,
         }
         super().__init__(scope, construct_id, config, code, Part("clerk", SIZE, environment=environment))
+        event_bus.grant_tell(self.role)
         # Errands are moved, and retired.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
         self._grant_operations(job_store)
@@ -67,7 +71,8 @@ class Clerk(Function):
         """What a page of a backfill, a re-run or a redrive reads and writes, and what ends with a run of it."""
         job_store.grant(self.role, schema.OPERATIONS, READ + WRITE)
         job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY)
+        # With the noticeboard, which says which tenants are told of what became of their runs.
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
 

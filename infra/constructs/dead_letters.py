@@ -12,8 +12,9 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=queues.DEAD_LETTERS_TIMEOUT_SECONDS)
@@ -36,16 +37,19 @@ class DeadLetters(Function):
         code: Code,
         *,
         job_store: JobStore,
+        event_bus: EventBus,
         sources: Sequence[Queue],
     ) -> None:
-        super().__init__(scope, construct_id, config, code, Part("dead_letters", SIZE))
+        super().__init__(scope, construct_id, config, code, Part("dead_letters", SIZE, environment=event_bus.settings))
+        event_bus.grant_tell(self.role)
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # What follows from a run's end, and the gate that it held.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
         job_store.grant(self.role, schema.SLOTS, LOOK_UP + CHANGE)
         job_store.grant(self.role, schema.AUDIT, APPEND)
         job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP)
+        # The noticeboard says which tenants are told of what became of their runs.
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         # It opens the installation's incident of what comes here.
         job_store.grant(self.role, schema.ALERTS, READ + APPEND)

@@ -14,6 +14,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from infra.config import Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, UPDATE, WRITE, JobStore
 from infra.constructs.queue import Queue
@@ -31,7 +32,7 @@ MOST_POLLERS: Final = 200
 class Dispatcher(Function):
     """The function, its place behind the tick queue, and the right to claim and to send."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - it stands between the job store and all that it sends to
         self,
         scope: Construct,
         construct_id: str,
@@ -42,10 +43,12 @@ class Dispatcher(Function):
         tick_queue: Queue,
         errand_queue: Queue,
         run_queues: RunQueues,
+        event_bus: EventBus,
     ) -> None:
-        part = Part("dispatcher", SIZE, environment=sending_to(run_queues, errand_queue))
+        part = Part("dispatcher", SIZE, environment=sending_to(run_queues, errand_queue, event_bus))
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
+        event_bus.grant_tell(self.role)
         self.function.add_event_source(
             event_sources.SqsEventSource(
                 tick_queue.queue,
@@ -58,9 +61,13 @@ class Dispatcher(Function):
         )
 
 
-def sending_to(run_queues: RunQueues, errand_queue: Queue) -> Mapping[str, str]:
+def sending_to(run_queues: RunQueues, errand_queue: Queue, event_bus: EventBus) -> Mapping[str, str]:
     """The addresses to which a dispatcher sends, as its environment has them."""
-    return {settings.RUN_QUEUE_URLS: run_queues.urls, settings.ERRAND_QUEUE_URL: errand_queue.url}
+    return {
+        settings.RUN_QUEUE_URLS: run_queues.urls,
+        settings.ERRAND_QUEUE_URL: errand_queue.url,
+        **event_bus.settings,
+    }
 
 
 def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues, errand_queue: Queue) -> None:

@@ -9,6 +9,7 @@ from infra.config import Config
 from infra.constructs.absence_alarm import AbsenceAlarm
 from infra.constructs.code import Code
 from infra.constructs.dispatcher import grant_dispatch, sending_to
+from infra.constructs.event_bus import EventBus
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
@@ -39,10 +40,12 @@ class Sweeper(Function):
         job_store: JobStore,
         run_queues: RunQueues,
         errand_queue: Queue,
+        event_bus: EventBus,
     ) -> None:
-        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue))
+        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue, event_bus))
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
+        event_bus.grant_tell(self.role)
         # Its jobs that look at schedules again: over a tenant's, or over all there are.
         job_store.grant(self.role, schema.RETIMINGS, READ + WRITE + DELETE)
         job_store.grant(self.role, schema.SCHEDULES, (), indexes=(schema.BY_TENANT,))

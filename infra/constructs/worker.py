@@ -12,6 +12,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from infra.config import APPLICATION, Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
@@ -35,11 +36,13 @@ class Worker(Function):
         *,
         tier: str,
         job_store: JobStore,
+        event_bus: EventBus,
         run_queues: RunQueues,
     ) -> None:
         environment = {
             settings.RUN_QUEUE_URLS: run_queues.urls,
             settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
+            **event_bus.settings,
         }
         part = Part("worker", SIZE, variant=tier, environment=environment)
         super().__init__(scope, construct_id, config, code, part)
@@ -58,6 +61,7 @@ class Worker(Function):
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
         job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)
+        event_bus.grant_tell(self.role)
         self._grant_targets()
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.

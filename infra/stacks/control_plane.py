@@ -11,6 +11,7 @@ from infra.constructs.clerk import Clerk
 from infra.constructs.code import Code
 from infra.constructs.dead_letters import DeadLetters
 from infra.constructs.dispatcher import Dispatcher
+from infra.constructs.event_bus import EventBus
 from infra.constructs.gateway import Gateway
 from infra.constructs.job_store import JobStore
 from infra.constructs.queue import Queue
@@ -31,6 +32,7 @@ class ControlPlane(cdk.Stack):
         *,
         job_store: JobStore,
         run_queues: RunQueues,
+        event_bus: EventBus,
     ) -> None:
         super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper, clerk")
         code = Code(self, "Code", config)
@@ -46,20 +48,29 @@ class ControlPlane(cdk.Stack):
             tick_queue=tick_queue,
             errand_queue=errand_queue,
             run_queues=run_queues,
+            event_bus=event_bus,
         )
         sweeper = Sweeper(
-            self, "Sweeper", config, code, job_store=job_store, run_queues=run_queues, errand_queue=errand_queue
+            self,
+            "Sweeper",
+            config,
+            code,
+            job_store=job_store,
+            run_queues=run_queues,
+            errand_queue=errand_queue,
+            event_bus=event_bus,
         )
-        clerk = Clerk(self, "Clerk", config, code, job_store=job_store, errand_queue=errand_queue)
+        clerk = Clerk(self, "Clerk", config, code, job_store=job_store, errand_queue=errand_queue, event_bus=event_bus)
         dead_letters = DeadLetters(
             self,
             "DeadLetters",
             config,
             code,
             job_store=job_store,
+            event_bus=event_bus,
             sources=(tick_queue, errand_queue, *run_queues.by_tier.values()),
         )
-        api = Api(self, "Api", config, code, job_store)
+        api = Api(self, "Api", config, code, job_store=job_store, event_bus=event_bus)
         authorizer = Authorizer(self, "Authorizer", config, code, job_store)
         gateway = Gateway(self, "Gateway", config, api=api, authorizer=authorizer)
         list_functions(self, [ticker, dispatcher, sweeper, clerk, dead_letters, api, authorizer])

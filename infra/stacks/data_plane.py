@@ -5,6 +5,7 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.constructs.code import Code
+from infra.constructs.event_bus import EventBus
 from infra.constructs.job_store import JobStore
 from infra.constructs.lag_alarms import LagAlarms
 from infra.constructs.run_queues import RunQueues
@@ -15,7 +16,9 @@ from infra.stacks.outputs import list_functions
 class DataPlane(cdk.Stack):
     """Run queue and worker of each tier."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config, job_store: JobStore) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, config: Config, job_store: JobStore, event_bus: EventBus
+    ) -> None:
         super().__init__(scope, construct_id, description="Cronfleet: run queues and workers")
         code = Code(self, "Code", config)
         self.run_queues = RunQueues(self, "RunQueues", config)
@@ -27,6 +30,7 @@ class DataPlane(cdk.Stack):
                 code,
                 tier=tier,
                 job_store=job_store,
+                event_bus=event_bus,
                 run_queues=self.run_queues,
             )
             for tier in self.run_queues.by_tier

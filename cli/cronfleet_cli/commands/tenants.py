@@ -1,5 +1,6 @@
 """Tenants: their quotas and their life; keys."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -57,6 +58,25 @@ def change(
     """Change a tenant's name, tier or quotas."""
     body = given(name=name, tier=tier, quotas=_quotas(quota))
     session.answer_fields(session.api.ask("PATCH", at("tenants", tenant), query={"reason": reason}, body=body).data)
+
+
+class Switch(StrEnum):
+    """Whether something is to be."""
+
+    ON = "on"
+    OFF = "off"
+
+
+@command(app, "events")
+def events(
+    session: Session,
+    tenant: Tenant,
+    switch: Annotated[Switch, typer.Argument(metavar="on|off", help="Told, or not.")],
+    reason: o.Reason = "",
+) -> None:
+    """Tell a tenant of its runs and schedules on the installation's bus of events, or no longer."""
+    body = given(enabled=switch is Switch.ON, reason=reason)
+    session.answer_fields(session.api.ask("PUT", at("tenants", tenant, "events"), body=body).data)
 
 
 @command(app, "usage")

@@ -15,7 +15,7 @@ from .. import parameters as p
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
 from ..tenant_answers import TenantAnswer, TenantsAnswer, UsageAnswer
-from ..tenant_schemas import TenantBody, TenantPatchBody
+from ..tenant_schemas import EventsBody, TenantBody, TenantPatchBody
 
 router = APIGatewayHttpRouter()
 
@@ -63,6 +63,19 @@ def patch(
     """
     event = router.current_event.raw_event
     answer = _service().edit(caller_of(event), _patch(body), conditions_of(event), reason)
+    return Response(200, JSON, answer.form, headers={"ETag": answer.etag})
+
+
+@router.put("/v1/tenants/<tenant_id>/events", summary="Turn a tenant's lifecycle events on or off")
+def put_events(
+    tenant_id: p.TenantId,  # noqa: ARG001 - the caller is in it
+    body: Annotated[EventsBody, Body()],
+) -> Response[TenantAnswer]:
+    """On, it is told of its runs and schedules on the installation's bus of events (docs/events.md), from two seconds
+    later on; off, it costs nothing. Done again it changes nothing.
+    """
+    patch = TenantPatch({"lifecycle_events": body.enabled})
+    answer = _service().edit(caller_of(router.current_event.raw_event), patch, reason=body.reason)
     return Response(200, JSON, answer.form, headers={"ETag": answer.etag})
 
 

@@ -48,6 +48,7 @@ NOTHING_SENT = [
     "POST /v1/schedules/nightly/shadow",
     "POST /v1/bulk/resume",
     "PUT /v1/calendars/uk",
+    "PUT /v1/tenants/acme/events",
     "POST /v1/preview",
     "POST /v1/heartbeats/absent",
 ]

@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from cronfleet import bootstrap
+from cronfleet.adapters.memory.events import MemoryEvents
+from cronfleet.domain.noticeboard import Topic
 from tests.support.api import NIGHTLY, Answer, Api
 
 ADMIN: dict[str, Any] = {"tenant": "home", "role": "platform_admin"}
@@ -46,6 +49,71 @@ def test_a_repeated_request_makes_one_tenant(api: Api) -> None:
     again = api.call("POST", "/v1/tenants", {"id": "acme"}, headers=key, **ADMIN)
 
     assert (first.status, first.json) == (again.status, again.json)
+
+
+def test_a_tenants_admin_turns_its_events_on_and_off_and_workers_hear_of_that(api: Api) -> None:
+    made(api)
+    before = api.call("GET", "/v1/tenants/acme", role="viewer").json
+    on = api.call("PUT", "/v1/tenants/acme/events", {"enabled": True, "reason": "we listen"})
+
+    assert on.status == 200, on.text
+    assert (before["lifecycle_events"], on.json["lifecycle_events"]) == (False, True)
+    assert api.store.get_notices().about(Topic.EVENTS, "acme", api.clock.now()) is not None
+    again = api.call("PUT", "/v1/tenants/acme/events", {"enabled": True})
+    assert again.headers["etag"] == on.headers["etag"]
+    entry = api.call("GET", "/v1/audit?subject=tenant").json["entries"][0]
+    assert (entry["action"], entry["reason"], entry["after"]["lifecycle_events"]) == ("edit_tenant", "we listen", True)
+    off = api.call("PATCH", "/v1/tenants/acme", {"lifecycle_events": False}, **ADMIN)
+    assert off.json["lifecycle_events"] is False
+    assert api.store.get_notices().about(Topic.EVENTS, "acme", api.clock.now()) is None
+
+
+def test_a_tenant_without_a_record_may_be_told_too(api: Api) -> None:
+    answer = api.call("PUT", "/v1/tenants/acme/events", {"enabled": True})
+
+    assert (answer.status, answer.json["lifecycle_events"]) == (200, True)
+    assert api.store.get_notices().about(Topic.EVENTS, "acme", api.clock.now()) is not None
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator", "editor"])
+def test_whoever_does_not_speak_for_the_tenant_cannot_turn_its_events_on(api: Api, role: str) -> None:
+    assert api.call("PUT", "/v1/tenants/acme/events", {"enabled": True}, role=role).status == 403
+
+
+@pytest.mark.parametrize("body", [{}, {"enabled": "yes"}, {"enabled": 1}, {"enabled": None}])
+def test_events_are_on_or_off_and_nothing_else(api: Api, body: Any) -> None:
+    answer = api.call("PUT", "/v1/tenants/acme/events", body)
+
+    assert (answer.status, answer.fields) == (400, ["enabled"])
+
+
+def test_a_deleted_tenant_leaves_the_noticeboard(api: Api) -> None:
+    made(api, lifecycle_events=True)
+    assert api.store.get_notices().about(Topic.EVENTS, "acme", api.clock.now()) is not None
+
+    assert api.call("DELETE", "/v1/tenants/acme?confirm=acme", **ADMIN).status == 202
+    assert api.store.get_notices().about(Topic.EVENTS, "acme", api.clock.now()) is None
+
+
+def test_callers_changes_are_told_to_tenants_that_asked_and_to_no_others(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = MemoryEvents()
+    monkeypatch.setattr(bootstrap, "_events", lambda _: events)
+    api.register(id="before")
+    assert events.calls == 0
+    api.call("PUT", "/v1/tenants/acme/events", {"enabled": True})
+    api.register()
+    api.call("POST", "/v1/schedules/nightly/pause", {"reason": "tired"})
+    run = api.call("POST", "/v1/schedules/nightly/run").json["run_id"]
+    api.call("POST", f"/v1/runs/{run}/cancel")
+
+    told = [(event.kind.value, event.detail.get("change"), event.detail["status"]) for event in events.sent]
+    assert told == [
+        ("cronfleet.schedule.changed", "create", "active"),
+        ("cronfleet.schedule.changed", "pause", "paused"),
+        ("cronfleet.run.cancelled", None, "cancelled"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ FUNCTIONS = ("api", "authorizer", "clerk", "dead_letters", "dispatcher", "sweepe
 ERASES = {"dynamodb:BatchWriteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}
+TELLS = {"events:PutEvents"}
 LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
 RECEIVES = {
     "sqs:ReceiveMessage",
@@ -25,13 +26,13 @@ RECEIVES = {
 }
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
-    "dead_letters": set(),
-    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER},
-    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
-    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL},
-    "api": {settings.WEBHOOK_ALLOWED_NETWORKS},
+    "dead_letters": {settings.EVENT_BUS},
+    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS},
+    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
+    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
+    "api": {settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS},
     "authorizer": {setting for setting, _ in OIDC.values()},
-    **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS} for worker in WORKERS},
+    **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS} for worker in WORKERS},
 }
 
 
@@ -114,14 +115,22 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
     [
         ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
-        ("api", LOGS | READS | WRITES),
+        ("api", LOGS | READS | WRITES | TELLS),
         (
             "clerk",
-            LOGS | READS | WRITES | RECEIVES | {"dynamodb:DeleteItem", "secretsmanager:GetSecretValue", "sns:Publish"},
+            LOGS
+            | READS
+            | WRITES
+            | RECEIVES
+            | TELLS
+            | {"dynamodb:DeleteItem", "secretsmanager:GetSecretValue", "sns:Publish"},
         ),
-        ("dead_letters", LOGS | READS | WRITES | RECEIVES),
-        ("dispatcher", LOGS | READS | WRITES | RECEIVES | {"sqs:SendMessage"}),
-        ("sweeper", LOGS | READS | WRITES | ERASES | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"}),
+        ("dead_letters", LOGS | READS | WRITES | RECEIVES | TELLS),
+        ("dispatcher", LOGS | READS | WRITES | RECEIVES | TELLS | {"sqs:SendMessage"}),
+        (
+            "sweeper",
+            LOGS | READS | WRITES | ERASES | TELLS | {"sqs:SendMessage", "dynamodb:Scan", "dynamodb:DeleteItem"},
+        ),
         *(
             (
                 worker,
@@ -129,6 +138,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
                 | READS
                 | WRITES
                 | RECEIVES
+                | TELLS
                 | {"sqs:SendMessage", "secretsmanager:GetSecretValue", "lambda:InvokeFunction", "dynamodb:DeleteItem"},
             )
             for worker in WORKERS
@@ -164,6 +174,16 @@ def test_whoever_writes_entries_moves_the_ends_of_their_chains_on_and_the_sweepe
     writers = ("api", "dispatcher", "sweeper", "dead_letters", *WORKERS)
     assert (writes in may("Chains")) == (writes in may("Audit")) == (function in writers)
     assert ("dynamodb:UpdateItem" in may("Chains")) == (function == "sweeper")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_whoever_tells_may_put_events_on_the_installations_own_bus_alone(on_aws: Assembly, function: str) -> None:
+    told = [item["Resource"] for item in on_aws.statements(function) if "events:PutEvents" in as_list(item["Action"])]
+    assert bool(told) == (settings.EVENT_BUS in NEEDS[function])
+    assert all("EventBus" in json.dumps(resource) for resource in told)
+    assert {bus["Properties"]["Name"] for bus in on_aws.of_type("AWS::Events::EventBus").values()} == {
+        "cronfleet-events"
+    }
 
 
 def test_a_worker_receives_runs_of_its_own_tier_and_sends_back_to_no_other_queue(on_aws: Assembly) -> None:

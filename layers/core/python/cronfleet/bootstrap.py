@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+    from cronfleet.adapters.eventbridge.events import EventBridgeEvents
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.domain.attempt_log import LogPlace
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
+    from cronfleet.services.telling import Telling
     from cronfleet.services.tenant_life import TenantLife
     from cronfleet.services.tenants import Tenants
     from cronfleet.services.ticker import Ticker
@@ -124,6 +126,22 @@ def _errand_queue(settings: Settings) -> "SqsErrandQueue":
     return SqsErrandQueue(sqs_client(), settings.errand_queue_url)
 
 
+def _events(settings: Settings) -> "EventBridgeEvents | None":
+    if not settings.event_bus:
+        return None
+    from cronfleet.adapters.eventbridge.events import EventBridgeEvents, events_client
+
+    return EventBridgeEvents(events_client, settings.event_bus)
+
+
+def _telling(settings: Settings) -> "Telling | None":
+    """For callers' changes: whether their tenant wants to be told stands in its record, which they bring along."""
+    from cronfleet.services.telling import Telling
+
+    events = _events(settings)
+    return None if events is None else Telling(events, telemetry("api"))
+
+
 def telemetry(part: str) -> "CloudWatchTelemetry":
     """Log lines and metrics of a part."""
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
@@ -158,6 +176,7 @@ def dispatcher(settings: Settings) -> "Dispatcher":
         ids=SystemIds(),
         telemetry=telemetry("dispatcher"),
         shards=settings.shards,
+        events=_events(settings),
     )
 
 
@@ -211,6 +230,7 @@ def sweeper(settings: Settings) -> "Sweeper":
             ids=SystemIds(),
             telemetry=watch,
             shards=settings.shards,
+            events=_events(settings),
         ),
         clock=SystemClock(),
         telemetry=watch,
@@ -221,6 +241,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         shard_watch=ShardWatch(store=store, incidents=incidents(settings)),
         letter_watch=LetterWatch(store=store, incidents=incidents(settings), clock=SystemClock(), telemetry=watch),
         self_watch=SelfWatch(store=store, incidents=incidents(settings)),
+        events=_events(settings),
     )
 
 
@@ -269,6 +290,7 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
         clock=clock,
         ids=SystemIds(),
         telemetry=telemetry("worker"),
+        events=_events(settings),
     )
 
 
@@ -293,7 +315,9 @@ def undelivered(settings: Settings) -> "Undelivered":
 
     watch = telemetry("dead_letters")
     arrivals = Arrivals(incidents=incidents(settings), clock=SystemClock(), telemetry=watch)
-    return Undelivered(store=_store(settings), clock=SystemClock(), telemetry=watch, arrivals=arrivals)
+    return Undelivered(
+        store=_store(settings), clock=SystemClock(), telemetry=watch, arrivals=arrivals, events=_events(settings)
+    )
 
 
 def _log_place(settings: Settings) -> "LogPlace | None":
@@ -308,7 +332,13 @@ def schedules(settings: Settings) -> "Schedules":
     """What callers do with schedules."""
     from cronfleet.services.schedules import Schedules
 
-    return Schedules(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+    return Schedules(
+        store=_store(settings),
+        clock=SystemClock(),
+        ids=SystemIds(),
+        shards=settings.shards,
+        telling=_telling(settings),
+    )
 
 
 def versions(settings: Settings) -> "Versions":
@@ -392,7 +422,7 @@ def runs(settings: Settings) -> "Runs":
     """What callers see of runs, and their cancellation."""
     from cronfleet.services.runs import Runs
 
-    return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+    return Runs(store=_store(settings), clock=SystemClock(), ids=SystemIds(), telling=_telling(settings))
 
 
 def _sources(settings: Settings) -> "Mapping[Kind, Source]":
@@ -446,6 +476,7 @@ def operation_doer(settings: Settings, part: str) -> "OperationDoer":
         ids=SystemIds(),
         telemetry=telemetry(part),
         sources=_sources(settings),
+        events=_events(settings),
     )
 
 

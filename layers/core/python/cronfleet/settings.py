@@ -19,6 +19,7 @@ SHARDS: Final = "CRONFLEET_SHARDS"
 TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
 ERRAND_QUEUE_URL: Final = "CRONFLEET_ERRAND_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
+EVENT_BUS: Final = "CRONFLEET_EVENT_BUS"
 WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
 EMAIL_SENDER: Final = "CRONFLEET_EMAIL_SENDER"
 
@@ -72,6 +73,8 @@ class Settings:
     tick_queue_url: str = ""
     run_queue_urls: Mapping[str, str] | None = None
     errand_queue_url: str = ""
+    event_bus: str = ""
+    """The name of the bus of lifecycle events; empty where nobody is told."""
     webhook_allowed_networks: tuple[str, ...] = ()
     email_sender: str = ""
     """Whom e-mails to channels come from, an identity verified in SES; empty: none is sent."""
@@ -133,6 +136,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         tick_queue_url=env.get(TICK_QUEUE_URL, ""),
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
         errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),
+        event_bus=env.get(EVENT_BUS, ""),
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
         email_sender=env.get(EMAIL_SENDER, ""),
         oidc=_oidc(env),

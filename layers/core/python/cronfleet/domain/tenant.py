@@ -52,6 +52,8 @@ class Tenant:
     updated_at: Instant = EARLIEST
     reason: str = ""
     """Why it is suspended or being deleted."""
+    lifecycle_events: bool = False
+    """Whether it is told of its runs and schedules on the bus of events."""
     rev: int = 0
     change_id: str = ""
 

@@ -16,6 +16,7 @@ def tenant_form(tenant: Tenant) -> Form:
         "reason": tenant.reason or None,
         "quotas": limits(quotas_of(tenant)),
         "overrides": dict(tenant.quotas),
+        "lifecycle_events": tenant.lifecycle_events,
         "created_at": to_text(tenant.created_at) if tenant.rev else None,
         "updated_at": to_text(tenant.updated_at) if tenant.rev else None,
     }

@@ -25,6 +25,7 @@ from cronfleet.ports.job_store import (
 from cronfleet.ports.schedule_counts import Full
 from cronfleet.services.access import Caller
 from cronfleet.services.asking import ask
+from cronfleet.services.telling import Telling
 from cronfleet.services.true_clock import refuse_wrong_clock
 
 MAX_DECISIONS: Final = 20
@@ -134,9 +135,10 @@ def too_many(full: Full) -> QuotaExceeded:
 class Changing:
     """Carries changes out for the services that callers talk to."""
 
-    def __init__(self, store: ScheduleStore, clock: Clock) -> None:
+    def __init__(self, store: ScheduleStore, clock: Clock, telling: Telling | None = None) -> None:
         self._store = store
         self._clock = clock
+        self._telling = telling
 
     def change(self, caller: Caller, once: Once | None, decide: Callable[[Instant], Draft]) -> Answer:
         """Decide for a moment, and commit. A request that was answered before under the same key gets that answer.
@@ -159,6 +161,8 @@ class Changing:
                 continue  # The clock jumped, or this process stood still: what it decided for is not now any more.
             refused = self._commit(caller, once, draft)
             if refused is None:
+                if self._telling is not None:
+                    self._telling.committed(draft.writes, caller.tenant)
                 return draft.answer
             if isinstance(refused.stored, Full):
                 raise too_many(refused.stored)

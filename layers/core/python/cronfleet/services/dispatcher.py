@@ -48,6 +48,7 @@ from cronfleet.domain.shard import DEFAULT_SHARDS
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.errands import ErrandQueue
+from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
 from cronfleet.ports.telemetry import Telemetry
@@ -58,6 +59,7 @@ from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.own_changes import OwnChanges
 from cronfleet.services.slot_allotments import SlotAllotments
+from cronfleet.services.telling import Telling
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.tick_report import Served, TickReport, publish
 from cronfleet.services.true_clock import true_now
@@ -143,8 +145,11 @@ class Dispatcher:
         ids: Ids,
         telemetry: Telemetry,
         shards: int = DEFAULT_SHARDS,
+        events: Events | None = None,
     ) -> None:
-        """`shards` is how many there are: each lets its share of a tenant's rate through."""
+        """`shards` is how many there are: each lets its share of a tenant's rate through. `events` is where tenants
+        that asked for it are told.
+        """
         self._store = store
         self._run_queue = run_queue
         self._clock = clock
@@ -152,8 +157,9 @@ class Dispatcher:
         self._telemetry = telemetry
         self._shards = shards
         self._rules = TenantRules(store)
-        self._changes = OwnChanges(store, ids, telemetry, self._rules)
         self._freezes = FreezeWatch(store, clock, telemetry, consistent=False)
+        self._telling = None if events is None else Telling(events, telemetry, self._freezes.board)
+        self._changes = OwnChanges(store, ids, telemetry, self._rules, self._telling)
         self._errands = Errands(store, errand_queue, clock)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
@@ -422,6 +428,8 @@ class Dispatcher:
                 row = self._rules.kept(skipped_row(claim, skipped, batch.claimed_at), batch.claimed_at)
                 # A row that is there already was written by a predecessor's hand for the same claim.
                 ask(partial(self._store.insert_run, row))
+                if self._telling is not None:
+                    self._telling.written(row)
                 report.noted += claim.is_shadow
                 report.skips += not claim.is_shadow
                 event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"

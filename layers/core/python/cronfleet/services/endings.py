@@ -13,11 +13,13 @@ from cronfleet.domain.errors import Contended
 from cronfleet.domain.run import Run
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.job_store import InsertRun, JobStore, Refused, ReplaceRun, Write
+from cronfleet.ports.own_writes import proves_commit
 from cronfleet.services.ancestry import SettlingAncestors
 from cronfleet.services.asking import ask
 from cronfleet.services.dependants import Dependants
 from cronfleet.services.gates import LettingGo
 from cronfleet.services.schedule_breakers import ScheduleBreakers
+from cronfleet.services.telling import Telling
 
 MAX_ENDING_ROUNDS: Final = 20
 """How often an end is written anew because what follows from it changed meanwhile."""
@@ -37,8 +39,9 @@ class Follower(Protocol):
 class Endings:
     """All that follows from the end of a run."""
 
-    def __init__(self, store: JobStore) -> None:
+    def __init__(self, store: JobStore, telling: Telling | None = None) -> None:
         self._store = store
+        self._telling = telling
         self._followers: Sequence[Follower] = (
             LettingGo(store),
             Dependants(store),
@@ -53,6 +56,11 @@ class Endings:
         Reads: raises `NoAnswer`.
         """
         return list(chain.from_iterable(one.writes_for(before, after, timer) for one in self._followers))
+
+    def tell(self, writes: Sequence[Write]) -> None:
+        """Tell what was committed, where its tenant asked for that."""
+        if self._telling is not None:
+            self._telling.committed(writes)
 
     def write(self, before: Run | None, after: Run, timer: Timer | None, commit: Commit | None = None) -> None:
         """Write the end `after` with all that follows from it, deciding again when that has changed meanwhile.
@@ -69,7 +77,10 @@ class Endings:
                     commit(writes)
             except Refused as refused:
                 if refused.position == 0:
+                    if proves_commit(row, refused.stored):
+                        self.tell(writes)
                     raise
                 continue
+            self.tell(writes)
             return
         raise Contended(f"what follows from the end of {after.key.run_id} changed {MAX_ENDING_ROUNDS} times")

@@ -33,6 +33,7 @@ from cronfleet.services.attempt_report import AttemptReport
 from cronfleet.services.endings import MAX_ENDING_ROUNDS, Endings
 from cronfleet.services.gates import Gates, Turn
 from cronfleet.services.slots import HeldSlot, Slots
+from cronfleet.services.telling import Telling
 from cronfleet.services.true_clock import true_now
 
 MAX_FINISH_ROUNDS: Final = 10
@@ -65,6 +66,7 @@ class Finishing:
         slots: Slots,
         clock: Clock,
         telemetry: Telemetry,
+        telling: Telling | None = None,
     ) -> None:
         self._store = store
         self._endings = endings
@@ -73,6 +75,7 @@ class Finishing:
         self._clock = clock
         self._telemetry = telemetry
         self._report = AttemptReport(telemetry)
+        self._telling = telling
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
@@ -91,6 +94,11 @@ class Finishing:
         if run.attempt > 1:  # A first attempt that was not made has never held the gate.
             self._gates.release(run, timer)
         self._slots.release(run.key.tenant, slot, self._clock.now())
+        self._tell(run)
+
+    def _tell(self, run: Run, definition: Definition | None = None) -> None:
+        if self._telling is not None:
+            self._telling.written(run, definition)
 
     def hold_back(
         self,
@@ -130,6 +138,7 @@ class Finishing:
             self._report.ended(run)
             self._gates.release(run, ready.timer)
             self._slots.release(run.key.tenant, ready.slot, self._clock.now())
+            self._tell(run, ready.definition)
         return run is not None
 
     # --- writing, as long as the row is ours ----------------------------------------------------------------
@@ -196,6 +205,7 @@ class Finishing:
                     stored = self._ask_until(partial(self._store.replace_run, run), until)
                     return stored is None, stored
                 self._ask_until(partial(self._store.commit, [ReplaceRun(run), *follows]), until)
+                self._endings.tell(follows)
             except Refused as refused:
                 if refused.position == 0:
                     return False, refused.stored

@@ -16,12 +16,14 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunStatus
 from cronfleet.domain.tenant import TenantStatus
 from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, NoAnswer, Refused, ReplaceRun, Write
 from cronfleet.ports.operations import PutOperation
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.endings import Endings
 from cronfleet.services.operation_sources import Drawn, Source
+from cronfleet.services.telling import told_by
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import true_now
 
@@ -45,7 +47,14 @@ class OperationDoer:
     """Carries one operation on, as far as there is something to do and time to do it."""
 
     def __init__(
-        self, *, store: JobStore, clock: Clock, ids: Ids, telemetry: Telemetry, sources: Mapping[Kind, Source]
+        self,
+        *,
+        store: JobStore,
+        clock: Clock,
+        ids: Ids,
+        telemetry: Telemetry,
+        sources: Mapping[Kind, Source],
+        events: Events | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -53,7 +62,7 @@ class OperationDoer:
         self._telemetry = telemetry
         self._sources = sources
         self._rules = TenantRules(store)
-        self._endings = Endings(store)
+        self._endings = Endings(store, told_by(store, clock, telemetry, events))
 
     def carry_on(self, tenant: str, errand_id: str, until: Instant) -> Instant | None:
         """Carry the operation `errand_id` on until `until`; when it is to be looked at next, `None`: no more.

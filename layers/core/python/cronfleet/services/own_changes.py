@@ -20,6 +20,7 @@ from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.retimed import write
 from cronfleet.services.reviving import revivals
+from cronfleet.services.telling import Telling
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.zone_step import ZoneStep
 
@@ -27,11 +28,14 @@ from cronfleet.services.zone_step import ZoneStep
 class OwnChanges:
     """Resumes, retimes and parks; False where somebody else's change came first."""
 
-    def __init__(self, store: JobStore, ids: Ids, telemetry: Telemetry, rules: TenantRules) -> None:
+    def __init__(
+        self, store: JobStore, ids: Ids, telemetry: Telemetry, rules: TenantRules, telling: Telling | None = None
+    ) -> None:
         self._store = store
         self._ids = ids
         self._telemetry = telemetry
         self._rules = rules
+        self._telling = telling
         self._zone_step = ZoneStep(store)
 
     def retime(self, seen: Timer, now: Instant) -> bool:
@@ -107,8 +111,11 @@ class OwnChanges:
             after={"status": after.status.value},
             reason=reason,
         )
+        writes = [UpdateTimer(after, before), InsertAudit(entry), *more]
         try:
-            ask(lambda: self._store.commit([UpdateTimer(after, before), InsertAudit(entry), *more]))
+            ask(lambda: self._store.commit(writes))
         except Refused:
             return False
+        if self._telling is not None:
+            self._telling.committed(writes)
         return True

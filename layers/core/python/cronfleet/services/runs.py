@@ -35,6 +35,7 @@ from cronfleet.services.changing import (
 from cronfleet.services.endings import Endings
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas
+from cronfleet.services.telling import Telling
 
 CANCEL_RUN: Final = "cancel_run"
 """The audit log's word for the cancellation of one run."""
@@ -54,11 +55,11 @@ class Override:
 class Runs:
     """The service behind /v1/runs, and behind a schedule's /runs and /run."""
 
-    def __init__(self, *, store: JobStore, clock: Clock, ids: Ids) -> None:
+    def __init__(self, *, store: JobStore, clock: Clock, ids: Ids, telling: Telling | None = None) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
-        self._changing = Changing(store, clock)
+        self._changing = Changing(store, clock, telling)
         self._freezes = FreezeWatch(store, clock, consistent=True)
         self._quotas = TenantQuotas(store)
         self._endings = Endings(store)

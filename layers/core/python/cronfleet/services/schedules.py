@@ -57,6 +57,7 @@ from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.selecting import find
+from cronfleet.services.telling import Telling
 from cronfleet.services.trying import Judging, Trying
 from cronfleet.services.waking import waking
 
@@ -87,13 +88,20 @@ class Schedules:
     """The service behind /v1/schedules."""
 
     def __init__(
-        self, *, store: JobStore, clock: Clock, ids: Ids, shards: int, changing: Changing | None = None
+        self,
+        *,
+        store: JobStore,
+        clock: Clock,
+        ids: Ids,
+        shards: int,
+        changing: Changing | None = None,
+        telling: Telling | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._ids = ids
         self._shards = shards
-        self._changing = changing or Changing(store, clock)
+        self._changing = changing or Changing(store, clock, telling)
         self._quotas = TenantQuotas(store, writes=changing is None)
         self._freezes = FreezeWatch(store, clock, consistent=True)
         self._dependencies = Dependencies(store)

@@ -37,7 +37,15 @@ class Starting:
     """From a message to an attempt under a lease of ours."""
 
     def __init__(
-        self, *, store: JobStore, run_queue: RunQueue, slots: Slots, clock: Clock, ids: Ids, telemetry: Telemetry
+        self,
+        *,
+        store: JobStore,
+        run_queue: RunQueue,
+        endings: Endings,
+        slots: Slots,
+        clock: Clock,
+        ids: Ids,
+        telemetry: Telemetry,
     ) -> None:
         self._store = store
         self._run_queue = run_queue
@@ -46,7 +54,7 @@ class Starting:
         self._ids = ids
         self._telemetry = telemetry
         self._report = AttemptReport(telemetry)
-        self._endings = Endings(store)
+        self._endings = endings
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))

@@ -29,6 +29,7 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Run, RunKey, RunMessage, queue_of
 from cronfleet.domain.self_watch import Waiting, waits_for_worker
 from cronfleet.ports.clock import Clock
+from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer, Refused
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
 from cronfleet.ports.telemetry import Telemetry
@@ -41,6 +42,7 @@ from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
+from cronfleet.services.telling import told_by
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
 
@@ -111,7 +113,7 @@ class Sweeper:
     What a shard's reading found is noted before the next is read, so that a sweeper that dies gets on all the same.
     """
 
-    def __init__(  # noqa: PLR0913 - the last six are duties of their own, each of which may be left out
+    def __init__(  # noqa: PLR0913 - the last ones are duties of their own, each of which may be left out
         self,
         *,
         store: JobStore,
@@ -126,6 +128,7 @@ class Sweeper:
         shard_watch: ShardWatch | None = None,
         letter_watch: LetterWatch | None = None,
         self_watch: SelfWatch | None = None,
+        events: Events | None = None,
     ) -> None:
         self._letter_watch = letter_watch
         self._shard_watch = shard_watch
@@ -135,7 +138,7 @@ class Sweeper:
         self._sealer = sealer
         self._retimings = retimings
         self._deletions = deletions
-        self._endings = Endings(store)
+        self._endings = Endings(store, told_by(store, clock, telemetry, events))
         self._store = store
         self._run_queue = run_queue
         self._dispatcher = dispatcher

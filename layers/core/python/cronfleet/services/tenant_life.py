@@ -27,6 +27,7 @@ from cronfleet.ports.job_store import (
 )
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import Answer, Changing, Draft, answer_of, audit
+from cronfleet.services.tenants import events_notice
 
 SUSPEND: Final = "suspend_tenant"
 RESUME: Final = "resume_tenant"
@@ -121,8 +122,10 @@ class TenantLife:
                 return Draft((), Answer(self.deletion(caller)))
             request = Request(caller.actor, caller.credential, caller.home_tenant, caller.request_id, reason)
             job = Deletion(tenant.tenant_id, request, now, stage_since=now)
-            after = self._after(tenant, TenantStatus.DELETING, reason, now)
+            after = replace(self._after(tenant, TenantStatus.DELETING, reason, now), lifecycle_events=False)
             writes: list[Write] = [PutTenant(after, tenant), InsertDeletion(job)]
+            if tenant.lifecycle_events:
+                writes.append(events_notice(self._store, after, now))
             writes += self._frozen(caller, tenant, reason, now)
             writes += [_entry(caller, tenant, after, DELETE, reason), self._entry_at_home(caller, after, reason)]
             return Draft(writes, Answer(deletion_form(job)))

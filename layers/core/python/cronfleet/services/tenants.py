@@ -9,11 +9,13 @@ from cronfleet.domain.audit import TENANT_SUBJECT
 from cronfleet.domain.errors import Conflict, Invalid, NotFound, Stale
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant
+from cronfleet.domain.noticeboard import Notice, Topic, posted, sheet_of
 from cronfleet.domain.quota import limits, overridden, quotas_of
 from cronfleet.domain.tenant import DEFAULT_TIER, Tenant
 from cronfleet.domain.tenant_form import tenant_form
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import JobStore, Page, Write
+from cronfleet.ports.noticeboard import PutSheet
 from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import NO_CONDITIONS, Answer, Changing, Conditions, Draft, Once, answer_of, audit
@@ -27,7 +29,7 @@ EDIT_TENANT: Final = "edit_tenant"
 class TenantPatch:
     """What is to change of a tenant, as a JSON merge patch: what is not in `fields` stays, `None` is the default.
 
-    `fields`: `name`, `tier`, and `quotas`, a patch of its own.
+    `fields`: `name`, `tier`, `lifecycle_events`, and `quotas`, a patch of its own.
     """
 
     fields: Mapping[str, Any]
@@ -43,7 +45,8 @@ class TenantPatch:
                 quotas = () if patch is None else overridden(quotas, patch)
             except Invalid as error:
                 raise error.under("quotas") from error
-        return replace(tenant, name=name, tier=tier, quotas=quotas)
+        events = bool(self.fields.get("lifecycle_events", tenant.lifecycle_events))
+        return replace(tenant, name=name, tier=tier, quotas=quotas, lifecycle_events=events)
 
 
 class Tenants:
@@ -127,8 +130,22 @@ class Tenants:
         # Whoever makes a tenant acts for it: that stands in the new one's own log.
         inside = replace(caller, tenant=after)
         entry = audit(inside, after.change_id, after.updated_at, action, TENANT_SUBJECT, **said)
-        writes: Sequence[Write] = [PutTenant(after, before), entry]
+        writes: Sequence[Write] = [PutTenant(after, before), entry, *self._posted(before, after)]
         return Draft(writes, Answer(form, after.etag, created=before is None and action == CREATE_TENANT))
+
+    def _posted(self, before: Tenant | None, after: Tenant) -> Sequence[Write]:
+        """Where it is changed whether the tenant is told of its runs: what workers read of that."""
+        was = before is not None and before.lifecycle_events
+        if after.lifecycle_events == was:
+            return ()
+        return (events_notice(self._store, after, after.updated_at),)
+
+
+def events_notice(store: JobStore, tenant: Tenant, now: Instant) -> Write:
+    """The write of what the noticeboard says of `tenant`'s lifecycle events. `Conflict` when it is full."""
+    sheet = answer_of(lambda: store.get_sheet(Topic.EVENTS, sheet_of(tenant.tenant_id)))
+    notice = Notice() if tenant.lifecycle_events else None
+    return PutSheet(posted(sheet, tenant.tenant_id, notice, now=now, change_id=tenant.change_id))
 
 
 def _taken(tenant: Tenant) -> str:

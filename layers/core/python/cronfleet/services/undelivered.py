@@ -19,12 +19,14 @@ from cronfleet.domain.undelivered import (
     decide_undelivered,
 )
 from cronfleet.ports.clock import Clock
+from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import Damaged, JobStore, Refused
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.arrivals import Arrivals
 from cronfleet.services.asking import ask
 from cronfleet.services.endings import Endings
 from cronfleet.services.gates import Gates
+from cronfleet.services.telling import told_by
 from cronfleet.services.true_clock import true_now
 
 MAX_ROUNDS: Final = 5
@@ -35,14 +37,20 @@ class Undelivered:
     """Takes dead messages, one at a time."""
 
     def __init__(
-        self, *, store: JobStore, clock: Clock, telemetry: Telemetry, arrivals: Arrivals | None = None
+        self,
+        *,
+        store: JobStore,
+        clock: Clock,
+        telemetry: Telemetry,
+        arrivals: Arrivals | None = None,
+        events: Events | None = None,
     ) -> None:
         self._arrivals = arrivals
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
         self._gates = Gates(store, telemetry)
-        self._endings = Endings(store)
+        self._endings = Endings(store, told_by(store, clock, telemetry, events))
 
     def run(self, message: RunMessage, delivery: Delivery) -> None:
         """Make a dead letter of the run that `message` was to start, if nobody else is about it.

@@ -13,6 +13,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunKey, RunMessage
 from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import RunQueue
 from cronfleet.ports.target import Call, Targets
@@ -27,6 +28,7 @@ from cronfleet.services.pulse import RunPulse
 from cronfleet.services.slots import Slots
 from cronfleet.services.starting import NotSent, Starting
 from cronfleet.services.target_breakers import TargetBreakers
+from cronfleet.services.telling import Telling
 from cronfleet.services.true_clock import true_now
 
 
@@ -42,21 +44,30 @@ class Worker:
         clock: Clock,
         ids: Ids,
         telemetry: Telemetry,
+        events: Events | None = None,
     ) -> None:
+        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere."""
         self._store = store
         self._targets = targets
         self._clock = clock
         self._telemetry = telemetry
-        endings = Endings(store)
+        board = Noticeboard(store, clock, telemetry, consistent=True)
+        self._telling = None if events is None else Telling(events, telemetry, board)
+        endings = Endings(store, self._telling)
         displacing = Displacing(store=store, endings=endings, clock=clock, telemetry=telemetry)
         slots, gates = Slots(store, telemetry), Gates(store, telemetry, displacing.cancel)
         self._starting = Starting(
-            store=store, run_queue=run_queue, slots=slots, clock=clock, ids=ids, telemetry=telemetry
+            store=store, run_queue=run_queue, endings=endings, slots=slots, clock=clock, ids=ids, telemetry=telemetry
         )
         self._finishing = Finishing(
-            store=store, endings=endings, gates=gates, slots=slots, clock=clock, telemetry=telemetry
+            store=store,
+            endings=endings,
+            gates=gates,
+            slots=slots,
+            clock=clock,
+            telemetry=telemetry,
+            telling=self._telling,
         )
-        board = Noticeboard(store, clock, telemetry, consistent=True)
         self._breakers = TargetBreakers(store=store, board=board, clock=clock, ids=ids, telemetry=telemetry)
         self._entering = Entering(
             store=store,
@@ -87,6 +98,8 @@ class Worker:
             return
         ready = self._entering.prepare(start, message)
         if ready is not None:
+            if self._telling is not None:
+                self._telling.started(ready.run, ready.definition)
             self._execute(ready)
 
     def _now(self, key: RunKey) -> Instant:

@@ -1,6 +1,6 @@
 """The records of tenants: their keys, what they have been answered, their slots, and what is frozen of them."""
 
-from pynamodb.attributes import BinaryAttribute, UnicodeAttribute
+from pynamodb.attributes import BinaryAttribute, BooleanAttribute, UnicodeAttribute
 from pynamodb.models import Model
 
 from cronfleet.adapters.dynamodb import schema
@@ -24,6 +24,7 @@ class TenantRecord(Model):
     created_at = WholeAttribute(null=True)
     updated_at = WholeAttribute(null=True)
     reason = UnicodeAttribute(null=True)
+    lifecycle_events = BooleanAttribute(null=True)
     rev = WholeAttribute(null=True)
     change_id = UnicodeAttribute(null=True)
 

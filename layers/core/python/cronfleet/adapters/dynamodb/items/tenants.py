@@ -21,6 +21,7 @@ def tenant_item(tenant: Tenant) -> Item:
         created_at=tenant.created_at,
         updated_at=tenant.updated_at,
         reason=tenant.reason or None,
+        lifecycle_events=tenant.lifecycle_events or None,
         rev=tenant.rev or None,
         change_id=tenant.change_id or None,
     )
@@ -40,6 +41,7 @@ def tenant_of(item: Item) -> Tenant:
             created_at=record.created_at or EARLIEST,
             updated_at=record.updated_at or EARLIEST,
             reason=record.reason or "",
+            lifecycle_events=bool(record.lifecycle_events),
             rev=record.rev or 0,
             change_id=record.change_id or "",
         )
