@@ -93,17 +93,7 @@ def simulate(
     if families:
         rate = WIDE_RATE  # A stall makes many wait that are due at different seconds: the pace is for other worlds.
     world = World(seed, faults, rate, limits=_limits(random.Random(f"{seed}/limits"), schedules))
-    _populate(world, rng, schedules, calm_at)
-    _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
-    _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
-    # Where the zone data changes, every local time must run.
-    if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS and not zone_release:
-        freezing.freeze_some(world, freezes, START, calm_at)
-    if (cancels := random.Random(f"{seed}/cancels")).random() < CANCELLING_WORLDS and not zone_release:
-        cancelling.cancel_some(world, cancels, START, calm_at)
-    _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
-    if (asking := random.Random(f"{seed}/operations")).random() < OPERATED_WORLDS:
-        operating.operate(world, asking, START, calm_at)
+    _inhabit(world, rng, schedules, calm_at, stops_some=not zone_release)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
@@ -124,6 +114,23 @@ def simulate(
         found = [one for one in (violation, *broken) if one is not None]
         violation = min(found, default=None, key=lambda one: one.at)
     return _report(world, seed, violation, faults.kinds, (settled_at - calm_at) // MINUTE)
+
+
+def _inhabit(world: World, rng: random.Random, schedules: int, calm_at: int, *, stops_some: bool) -> None:
+    """Schedules and callers. With `stops_some` callers freeze and cancel in some worlds: where the zone data changes,
+    every local time must run.
+    """
+    seed = world.seed
+    _populate(world, rng, schedules, calm_at)
+    _limit_schedules(world, random.Random(f"{seed}/quotas"), schedules, calm_at)
+    _populate_held(world, random.Random(f"{seed}/held"), schedules, calm_at)
+    if (freezes := random.Random(f"{seed}/freezes")).random() < FROZEN_WORLDS and stops_some:
+        freezing.freeze_some(world, freezes, START, calm_at)
+    if (cancels := random.Random(f"{seed}/cancels")).random() < CANCELLING_WORLDS and stops_some:
+        cancelling.cancel_some(world, cancels, START, calm_at)
+    _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
+    if (asking := random.Random(f"{seed}/operations")).random() < OPERATED_WORLDS:
+        operating.operate(world, asking, START, calm_at)
 
 
 def _limit_schedules(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:

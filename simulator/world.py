@@ -117,6 +117,13 @@ class World:
         self._jobs: type[Jobs] = Jobs
         self._wear = random.Random(f"{seed}/wear")
         self.worn_out = self._wear.choice(WORN_OUT) if faults.crash or faults.store_outage != (0, 0) else 0.0
+        self.doers: dict[ErrandKind, Callable[[Process], Doer]] = {}
+        """The doer of each kind of errand, as one invocation of the clerk has it."""
+        self._open_queues()
+        self._each_minute()
+
+    def _open_queues(self) -> None:
+        """The queues, with the visibility timeouts in seconds that they have on AWS, and the functions behind them."""
         self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * self.shards)
         self.runs = self._queue(
             "worker",
@@ -133,8 +140,6 @@ class World:
             concurrency=CLERKS,
             group=lambda message: message.tenant,
         )
-        self.doers: dict[ErrandKind, Callable[[Process], Doer]] = {}
-        """The doer of each kind of errand, as one invocation of the clerk has it."""
         self.yielding = self._queue(
             "worker",
             self._work,
@@ -142,7 +147,6 @@ class World:
             concurrency=YIELDING_WORKERS,
             group=lambda message: message.key.tenant,
         )
-        self._each_minute()
 
     def _allow(self, rate: Rate) -> None:
         """Every tenant's rate of fires, and its limit of runs at once, if it has one."""

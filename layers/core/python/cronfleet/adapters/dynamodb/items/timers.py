@@ -46,10 +46,7 @@ def timer_item(timer: Timer) -> Item:
         status=timer.status.value,
         trigger=bare,
         calendar=calendar,
-        policies=timing_json(
-            timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds, timer.concurrency_key
-        )
-        | breaker_json(timer.breaker),
+        policies=_policies_json(timer),
         timeout_seconds=timer.timeout_seconds,
         version=timer.version,
         epoch=timer.epoch,
@@ -158,6 +155,11 @@ def trigger_of(stored: Mapping[str, Any]) -> Trigger:
         if isinstance(stored.get("c"), str) and isinstance(stored.get("z"), str):
             return triggers.unchecked_cron(stored)
         raise
+
+
+def _policies_json(timer: Timer) -> dict[str, Any]:
+    timing = timing_json(timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds, timer.concurrency_key)
+    return timing | breaker_json(timer.breaker)
 
 
 def _pause_json(pause: Pause | None) -> dict[str, Any] | None:
