@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
-from pydantic.config import JsonDict
 
 from cronfleet.domain.backfill import Mode, Order
 from cronfleet.domain.operation import DEFAULT_CONCURRENT, MAX_CONCURRENT, MAX_RATE_PER_MINUTE
@@ -11,14 +10,10 @@ from cronfleet.domain.redrive import MAX_EXCLUDED
 from cronfleet.domain.rerun import REPEATABLE, Version
 from cronfleet.domain.selection import MAX_LABELS
 
-from .schemas import ID, Moment, Reason, Strict, shown
+from .schemas import ID, Moment, Reason, Strict, left_out, shown
 
 SIGNATURE: Final = r"^[0-9a-f]{12}$"
 """A failure signature."""
-
-
-def _left_out(schema: JsonDict) -> None:
-    schema.pop("default", None)
 
 
 class PaceBody(Strict):
@@ -33,7 +28,7 @@ class PaceBody(Strict):
     payload: Any = Field(
         None,
         description="Instead of the runs' own, be it null; up to the quota. Left out: as it would be.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     flow_on: bool = Field(False, description="Whether schedules that run after this one follow with runs of their own.")
     reason: Reason = ""
@@ -56,7 +51,7 @@ class BackfillBody(PaceBody):
         oneOf=[{"required": ["schedule"]}, {"required": ["labels"]}],
     )
 
-    schedule: str = Field("", pattern=f"{ID}|^$", description="The schedule's id.", json_schema_extra=_left_out)
+    schedule: str = Field("", pattern=f"{ID}|^$", description="The schedule's id.", json_schema_extra=left_out)
     labels: dict[str, str] | None = Field(
         None, min_length=1, max_length=MAX_LABELS, description="Or: every schedule that has all of these, up to 100."
     )
@@ -81,7 +76,7 @@ class BackfillBody(PaceBody):
 class RunFilterBody(Strict):
     """Which runs are repeated: those of which all that is written here is true. Re-runs are none of them."""
 
-    schedule: str = Field("", pattern=f"{ID}|^$", description="Of this schedule.", json_schema_extra=_left_out)
+    schedule: str = Field("", pattern=f"{ID}|^$", description="Of this schedule.", json_schema_extra=left_out)
     labels: dict[str, str] | None = Field(
         None, min_length=1, max_length=MAX_LABELS, description="Or: of every schedule with all of these, up to 100."
     )
@@ -108,7 +103,7 @@ class RerunBody(Strict):
     payload: Any = Field(
         None,
         description="Instead of what the run had, be it null; up to the quota. Left out: what it had.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     flow_on: bool = Field(False, description="Whether schedules that run after this one follow with runs of their own.")
     reason: Reason = ""

@@ -51,7 +51,7 @@ EXAMPLE: Final[JsonDict] = {
 }
 
 
-def _left_out(schema: JsonDict) -> None:
+def left_out(schema: JsonDict) -> None:
     """Empty is how we note that it was left out; whoever writes it is refused, so the document must not offer it."""
     schema.pop("default", None)
 
@@ -89,7 +89,7 @@ class CalendarUse(Strict):
 
     model_config = shown({"name": "uk", "mode": "roll_forward"}, {"name": "uk", "mode": "nth_business_day", "nth": -1})
 
-    name: str = Field("", max_length=32, description="The calendar's name.", json_schema_extra=_left_out)
+    name: str = Field("", max_length=32, description="The calendar's name.", json_schema_extra=left_out)
     mode: str = Field(
         "",
         max_length=32,
@@ -101,9 +101,9 @@ class CalendarUse(Strict):
     nth: int = Field(
         0,
         description="For `nth_business_day`: 1 is the first of the month, -1 the last.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
-    version: int = Field(0, description="Left out: the newest.", json_schema_extra=_left_out)
+    version: int = Field(0, description="Left out: the newest.", json_schema_extra=left_out)
     pinned: bool = Field(False, description="Whether the schedule stays with this version when there is a newer one.")
 
 
@@ -144,7 +144,7 @@ class TriggerBody(Strict):
             "Minute, hour, day of month, month, day of week; or a macro such as `@daily`; or `cron(…)`, `rate(…)` or "
             "`at(…)` as AWS EventBridge Scheduler has them. `timezone` is needed, but for a `rate(…)`."
         ),
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     calendar: CalendarUse | None = Field(
         None,
@@ -155,28 +155,28 @@ class TriggerBody(Strict):
         max_length=64,
         examples=["Asia/Kolkata"],
         description="An IANA name: the zone of `cron`, or of an `at` without an offset.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     every: str = Field(
         "",
         max_length=16,
         examples=["10s"],
         description="A whole number and s, m, h or d: from 1s to 366d.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     anchor: str = Field(
         "",
         max_length=LONGEST_MOMENT,
         examples=["2026-12-01T00:00:00Z"],
         description="A time, RFC 3339, from which `every` counts in both directions; left out: the registration.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     at: str = Field(
         "",
         max_length=LONGEST_MOMENT,
         examples=["2030-12-01T02:00:00+05:30"],
         description="One instant, RFC 3339; or a local time without an offset, in `timezone`.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     gap: Literal["skip", "after"] = Field(
         "after",
@@ -184,42 +184,42 @@ class TriggerBody(Strict):
             "What a `cron` at a fixed time does where the clock skips that time: nothing, or one fire right after the "
             "gap. Left out: `after`, in the AWS dialect `skip`."
         ),
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     overlap: Literal["first", "second", "both"] = Field(
         "first",
         description="Which pass counts where the clock shows the time of a `cron` at a fixed time twice.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     dialect: Literal["cron", "aws"] = Field(
         "cron",
         description="`aws`: `cron` holds the six fields of AWS without `cron(…)` around them.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     after: list[Annotated[str, Field(max_length=128)]] = Field(
         [],
         max_length=MAX_PARENTS,
         examples=[["load", "clean"]],
         description="Ids of the schedules that it runs after: once for each nominal time of their runs.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     on: Literal["success", "failure", "finished"] = Field(
         "success",
         description="Of `after`: when each parent succeeded, one of them failed, or each has ended.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     within: str = Field(
         "24h",
         max_length=16,
         examples=["2h"],
         description="Of `after`: how long after the nominal time the parents may take, up to 7d.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     otherwise: Literal["skip", "run", "fail"] = Field(
         "skip",
         alias="else",
         description="Of `after`: what becomes of a run whose parents ended otherwise, or too late.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
 
 
@@ -246,28 +246,28 @@ class TargetBody(Strict):
         max_length=128,
         examples=["billing.nightly"],
         description="A Python function of the worker, by the name that it is registered under.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     url: str = Field(
         "",
         max_length=MAX_URL,
         examples=["https://example.com/hooks/billing"],
         description="Where a webhook is sent: https, a public host, no password, no fragment.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     secret: str = Field(
         "",
         max_length=512,
         examples=["cronfleet/acme/billing-hook"],
         description="The name, in Secrets Manager, of the key that signs the webhook; never the key itself.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     secrets: dict[str, SecretReference] = Field(
         {},
         max_length=MAX_SECRETS,
         examples=[{"API_TOKEN": "cronfleet/acme/billing-token"}],
         description="What a handler calls its secrets, and their names in Secrets Manager; never a secret itself.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
     function: str = Field(
         "",
@@ -275,7 +275,7 @@ class TargetBody(Strict):
         max_length=170,
         examples=["cronfleet-target-billing"],
         description="A Lambda function named cronfleet-target-…, or its ARN; a version or alias may follow.",
-        json_schema_extra=_left_out,
+        json_schema_extra=left_out,
     )
 
 
@@ -467,39 +467,6 @@ class ResumeBody(Strict):
 
     missed: MissedBody | None = Field(None, description="Left out: as `policies.after_pause` says.")
     reason: Reason = ""
-
-
-class RunBody(Strict):
-    """One run now."""
-
-    model_config = shown({"payload": {"accounts": ["mumbai"]}, "reason": "the invoice was wrong"})
-
-    payload: Any = Field(
-        None,
-        description="Instead of the schedule's, be it null; up to the quota. Left out: the schedule's.",
-        json_schema_extra=_left_out,
-    )
-    reason: Reason = ""
-
-
-class CancelBody(Strict):
-    """Why a run is cancelled."""
-
-    model_config = shown({"reason": "no longer needed"})
-
-    reason: Reason = ""
-
-
-class DocumentBody(Strict):
-    """A file of another scheduler; it is sent as it is, and comes in here (`documents.py`)."""
-
-    document: str = Field(description="The text of the file.")
-
-
-class CrontabBody(DocumentBody):
-    """A crontab."""
-
-    not_utf8: list[int] = Field(default_factory=list, description="Lines that were not UTF-8, and read as Latin-1.")
 
 
 class PreviewBody(Strict):

@@ -9,20 +9,19 @@ from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
 from cronfleet.domain.backfill import Mode, Order
-from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import EARLIEST
 from cronfleet.domain.operation import Kind, Status, Verb
 from cronfleet.services.backfills import AskedBackfill, Backfills
 from cronfleet.services.operations import Operations
-from cronfleet.services.runs import Override
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..operation_answers import BackfillPreviewAnswer, DatesAnswer, OperationAnswer, OperationsAnswer
-from ..operation_schemas import BackfillBody, OperationVerbBody, PaceBody
+from ..operation_reading import override_of, subject_of
+from ..operation_schemas import BackfillBody, OperationVerbBody
 from ..reading import JSON
 from ..requests import caller_of, once_of
-from ..specs import checked_labels, checked_payload, moment_of
+from ..specs import moment_of
 
 router = APIGatewayHttpRouter()
 
@@ -140,16 +139,3 @@ def _asked(body: BackfillBody) -> AskedBackfill:
         body.max_concurrent,
         body.rate_per_minute,
     )
-
-
-def subject_of(schedule: str, labels: dict[str, str] | None, parent: str) -> tuple[str | None, dict[str, str]]:
-    """One schedule, or labels; raises `Invalid` for both or neither, with the field below `parent`."""
-    if bool(schedule) == bool(labels):
-        said = "goes without labels; leave one of them out" if schedule else "or labels is needed: of what?"
-        raise Invalid(f"{parent}schedule", said)
-    return schedule or None, checked_labels(labels or {}, f"{parent}labels")
-
-
-def override_of(body: PaceBody) -> Override | None:
-    """The payload that was written, be it null; `None` where it was left out."""
-    return Override(checked_payload(body.payload)) if "payload" in body.model_fields_set else None

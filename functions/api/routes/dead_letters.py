@@ -21,11 +21,11 @@ from .. import parameters as p
 from ..letter_answers import DiscardAnswer, GroupsAnswer, LetterDetailAnswer, LettersAnswer, RedrivePreviewAnswer
 from ..letter_schemas import DiscardBody, LetterFilterBody, RedriveBody
 from ..operation_answers import OperationAnswer
+from ..operation_reading import override_of
 from ..reading import JSON
 from ..requests import caller_of, once_of
 from ..selecting import labels_of
 from ..specs import checked_labels, moment_of
-from .backfills import override_of
 
 router = APIGatewayHttpRouter()
 

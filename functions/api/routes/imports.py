@@ -18,10 +18,10 @@ from .. import applying, json_reading, yaml_reading
 from .. import parameters as p
 from ..answers import ImportAnswer
 from ..applying import Options
+from ..import_schemas import CrontabBody, DocumentBody
 from ..importing import Request, carry_out, target_of_text, zone_of_text
 from ..reading import JSON
 from ..requests import caller_of
-from ..schemas import CrontabBody, DocumentBody
 from ..transfer_answers import AppliedAnswer
 
 router = APIGatewayHttpRouter()

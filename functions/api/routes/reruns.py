@@ -17,11 +17,11 @@ from cronfleet.settings import from_environment
 from .. import parameters as p
 from ..answers import RunAnswer
 from ..operation_answers import OperationAnswer, RerunPreviewAnswer
+from ..operation_reading import override_of, subject_of
 from ..operation_schemas import RerunBody, RerunsBody
 from ..reading import JSON
 from ..requests import caller_of, once_of
 from ..specs import checked_payload, moment_of
-from .backfills import override_of, subject_of
 
 router = APIGatewayHttpRouter()
 

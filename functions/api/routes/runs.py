@@ -15,7 +15,7 @@ from .. import parameters as p
 from ..answers import LogAnswer, RunAnswer, RunsAnswer
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
-from ..schemas import CancelBody, RunBody
+from ..run_schemas import CancelBody, RunBody
 from ..specs import checked_payload
 
 router = APIGatewayHttpRouter()
