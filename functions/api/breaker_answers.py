@@ -1,4 +1,4 @@
-"""Breaker answers: which targets are left alone."""
+"""Breaker answers: which targets and schedules are left alone."""
 
 from typing import Literal
 
@@ -8,15 +8,15 @@ from .answers import Answered
 
 
 class BreakerAnswer(Answered):
-    """A target whose calls failed lately, and what follows from that."""
+    """A target whose calls failed lately, or a schedule that its breaker has paused, and what follows from that."""
 
     id: str = Field(description="Its kind, and a digest of the target.")
     kind: Literal["webhook", "lambda", "handler", "schedule"] = Field(description="What it guards.")
-    target: str = Field(description="A webhook's address without its query, a function, or a handler.")
+    target: str = Field(description="A webhook's address without its query, a function, a handler, or a schedule's id.")
     state: Literal["closed", "open", "probing", "recovering"] = Field(
         description="All calls go; none; one to see whether it is well; more and more."
     )
-    failures: int = Field(description="Failed attempts in a row.")
+    failures: int = Field(description="Failed attempts in a row; of a schedule, dead runs that pause it.")
     error: str | None = Field(description="Of the latest.")
     failed_at: str | None = Field(description="When that was.")
     opened_at: str | None = Field(description="Since when it has been left alone.")
@@ -29,5 +29,7 @@ class BreakerAnswer(Answered):
 class BreakersAnswer(Answered):
     """A page of breakers."""
 
-    breakers: list[BreakerAnswer] = Field(description="By id; those without failures are left out.")
+    breakers: list[BreakerAnswer] = Field(
+        description="Targets by id, those without failures left out; then paused schedules by theirs."
+    )
     cursor: str | None = Field(description="For the next page; null after the last.")

@@ -51,7 +51,13 @@ IncidentStatusQuery = Annotated[IncidentStatus | None, Query(description="Those 
 IncidentScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Those about this schedule.")]
 KeyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="The id of an API key.")]
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
-BreakerId = Annotated[str, Path(pattern=r"^[a-z]{1,16}-[0-9a-f]{16}$", description="A breaker's id.")]
+BreakerId = Annotated[
+    str,
+    Path(
+        pattern=rf"^(?:[a-z]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$",
+        description="A breaker's id; a schedule's is `schedule-` with the schedule's own.",
+    ),
+]
 FreezeId = Annotated[str, Path(pattern=ID, description="A freeze's id.")]
 CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calendar's name.")]
 VersionQuery = Annotated[

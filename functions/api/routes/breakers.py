@@ -1,4 +1,4 @@
-"""/v1/breakers: targets that fail again and again, and are left alone for a while."""
+"""/v1/breakers: targets and schedules that fail again and again, and are left alone for a while."""
 
 import functools
 from typing import Annotated
@@ -29,8 +29,8 @@ def _service() -> Breakers:
 
 @router.get("/v1/breakers", summary="List breakers")
 def list_breakers(cursor: p.Cursor = None, limit: p.PageLimit = p.DEFAULT_PAGE) -> Response[BreakersAnswer]:
-    """Of targets whose calls failed lately, open or not. A page may be short and still have a cursor. Schedules that
-    their own breaker has paused are among the paused ones, with the reason.
+    """Of targets whose calls failed lately, open or not; then the schedules that their own breaker has paused. A page
+    may be short and still have a cursor.
     """
     page = _service().list(caller_of(router.current_event.raw_event), cursor=cursor, limit=limit)
     return Response(200, JSON, {"breakers": list(page.items), "cursor": page.cursor})
@@ -49,7 +49,7 @@ def close(
     idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
 ) -> Response[BreakerAnswer]:
     """Its failures are forgotten, and every worker calls the target again within a second. Runs that wait come when
-    they would have. One that is closed stays as it is.
+    they would have. A schedule that its breaker has paused is resumed. One that is closed stays as it is.
     """
     event = router.current_event.raw_event
     answer = _service().close(caller_of(event), breaker_id, reason=body.reason, once=once_of(event))

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from cronfleet.domain.audit import SCHEDULER_ACTOR
 from cronfleet.domain.breaker import Breaker, BreakerKind, Guarded, State
+from cronfleet.domain.change import paused
 from cronfleet.domain.instant import MINUTE
 from cronfleet.domain.noticeboard import Topic, posted, sheet_of
+from cronfleet.domain.schedule import Pause
 from cronfleet.ports.breakers import PutBreaker
+from cronfleet.ports.job_store import UpdateTimer
 from cronfleet.ports.noticeboard import PutSheet
 from tests.support.settable_clock import NOON
 
@@ -72,6 +76,58 @@ def test_another_tenants_breaker_and_one_that_is_none_are_not_found(opened: Any)
         assert opened.call("GET", path).status == 404
         assert opened.call("POST", f"{path}/close").status == 404
     assert opened.call("GET", "/v1/breakers/nonsense").status == 400
+
+
+def test_schedules_that_their_breaker_has_paused_follow_the_targets_and_closing_resumes_them(opened: Any) -> None:
+    for name in ("one", "two", "by-hand", "well"):
+        assert opened.register(id=name, policies={"breaker": {"failures": 3, "cooldown": "10m"}}).status == 201
+    for name in ("one", "two"):
+        trip(opened, name)
+    opened.call("POST", "/v1/schedules/by-hand/pause", {"reason": "holidays"})
+    found = opened.call("GET", "/v1/breakers").json
+    assert [one["id"] for one in found["breakers"]] == [HOOK.breaker_id, "schedule-one", "schedule-two"]
+    assert found["cursor"] is None
+    one = opened.call("GET", "/v1/breakers/schedule-one").json
+    assert one == found["breakers"][1]
+    assert (one["kind"], one["target"], one["state"], one["failures"]) == ("schedule", "one", "open", 3)
+    assert (one["error"], one["try_at"]) == ("3 runs in a row died", "2026-11-30T12:10:00Z")
+    assert opened.call("GET", "/v1/breakers/schedule-well").json["state"] == "closed"
+
+    answer = opened.call("POST", "/v1/breakers/schedule-one/close", {"reason": "mended"})
+    assert (answer.status, answer.json["state"]) == (200, "closed")
+    assert opened.call("GET", "/v1/schedules/one").json["status"] == "active"
+    assert [one.reason for one in opened.store.state.audit.values() if one.action == "resume"] == ["mended"]
+    assert opened.call("POST", "/v1/breakers/schedule-one/close").json["state"] == "closed"
+    assert opened.call("POST", "/v1/breakers/schedule-by-hand/close").status == 200
+    assert opened.call("GET", "/v1/schedules/by-hand").json["status"] == "paused", "what a person paused stands"
+
+
+def trip(api: Any, name: str) -> None:
+    """What the death of a run does."""
+    before = api.store.get_timer("acme", name)
+    pause = Pause(SCHEDULER_ACTOR, NOON, "3 runs in a row died", until=NOON + 10 * MINUTE)
+    api.store.commit([UpdateTimer(paused(before, pause, now=NOON, change_id=f"trip-{name}"), before)])
+
+
+def test_a_page_is_never_longer_than_asked_for_and_every_breaker_is_on_one(opened: Any) -> None:
+    for number in range(5):
+        assert opened.register(id=f"s{number}", policies={"breaker": {"failures": 3, "cooldown": "10m"}}).status == 201
+        trip(opened, f"s{number}")
+    found, cursor = [], ""
+    while cursor is not None:
+        page = opened.call("GET", f"/v1/breakers?limit=2{cursor and f'&cursor={cursor}'}").json
+        assert len(page["breakers"]) <= 2
+        found += [one["id"] for one in page["breakers"]]
+        cursor = page["cursor"]
+    assert found == [HOOK.breaker_id, *(f"schedule-s{number}" for number in range(5))]
+    assert opened.call("GET", "/v1/breakers?cursor=x").fields == ["cursor"]
+
+
+def test_a_schedule_without_a_breaker_has_none(opened: Any) -> None:
+    opened.register(id="plain")
+    for name in ("plain", "absent"):
+        assert opened.call("GET", f"/v1/breakers/schedule-{name}").status == 404
+        assert opened.call("POST", f"/v1/breakers/schedule-{name}/close").status == 404
 
 
 def test_a_viewer_sees_and_does_not_close(opened: Any) -> None:

@@ -491,7 +491,7 @@ def breakers(settings: Settings) -> "Breakers":
     """What callers do with breakers."""
     from cronfleet.services.breakers import Breakers
 
-    return Breakers(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+    return Breakers(store=_store(settings), clock=SystemClock(), ids=SystemIds(), schedules=schedules(settings))
 
 
 def channels(settings: Settings) -> "Channels":
