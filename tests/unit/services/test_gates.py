@@ -125,6 +125,19 @@ def test_a_retry_keeps_the_gate_and_the_last_failure_wakes_who_waits() -> None:
     assert world.status(SECOND_RUN) is RunStatus.SUCCEEDED
 
 
+def test_a_retry_of_the_holder_does_not_stand_behind_those_that_wait_for_it() -> None:
+    world = Queue(Overlap.ALLOW, key="warehouse")
+    world.comes(SECOND_RUN)
+    world.comes(THIRD)
+    world.finish_first(Result(Outcome.FAILED, "no"))
+    assert world.line() == [SECOND_RUN.key.run_id, THIRD.key.run_id]
+    world.results.clear()
+    for _ in range(3):
+        world.clock.advance(MINUTE)
+        world.wake_timers()
+    assert [world.status(one) for one in (FIRST, SECOND_RUN, THIRD)] == [RunStatus.SUCCEEDED] * 3
+
+
 def test_a_worker_that_died_before_it_let_go_leaves_nobody_waiting_for_ever() -> None:
     world = Queue(Overlap.BUFFER_ONE)
     world.comes(SECOND_RUN)

@@ -112,7 +112,9 @@ def decide_entry(gate: Gate, run: Run, overlap: Overlap, rows: Mapping[str, Run]
     freed_at = _freed_at(gate, me, rows)
     line = tuple(one for one in gate.line if one.run_id == me or still_waits(one, rows.get(one.run_id)))
     place = next((number for number, one in enumerate(line) if one.run_id == me), None)
-    ahead = line if place is None else line[:place]
+    # Whose retry comes has held the gate all along: those in line wait for it, and it for none of them.
+    is_mine = gate.is_held and gate.holder == me
+    ahead = () if is_mine else line if place is None else line[:place]
     if freed_at is not None and not ahead and freed_at <= began_at:
         others = tuple(one for one in line if one.run_id != me)
         return Enter(replace(gate, holder=me, ended_at=None, line=others, rev=gate.rev + 1))
