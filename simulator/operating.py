@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cronfleet.domain.backfill import Mode, Order
 from cronfleet.domain.errand import ErrandKind
+from cronfleet.domain.lease import SLOT
 from cronfleet.domain.operation import Kind, Status, Verb
 from cronfleet.domain.schedule import Status as ScheduleStatus
 from cronfleet.domain.tenant import Tenant
@@ -26,6 +27,9 @@ VERBS_PER_HOUR: Final = 12
 LONGEST: Final = 30 * MINUTE
 """Of the past that is run again."""
 
+PATIENCE: Final = 10 * MINUTE
+"""Of callers, once calm. A tenant whose live runs take all that it may have runs no backfill as long as they do."""
+
 
 def operate(world: World, rng: random.Random, begun_at: int, calm_at: int) -> None:
     """Let callers ask for backfills, twice each, and turn those that there are; once calm, all of them go on."""
@@ -40,6 +44,7 @@ def operate(world: World, rng: random.Random, begun_at: int, calm_at: int) -> No
         verb = rng.choice([Verb.PAUSE, Verb.RESUME, Verb.CANCEL])
         world.loop.at(at, partial(_turn_one, world, random.Random(rng.random()), verb))
     world.loop.at(calm_at + MINUTE, partial(_resume_all, world))
+    world.loop.at(calm_at + PATIENCE, partial(_cancel_what_yields, world))
 
 
 def _ask_for_some(world: World, rng: random.Random, at: int) -> None:
@@ -91,6 +96,14 @@ def _resume_all(world: World) -> None:
     for (tenant, operation_id), operation in sorted(world.store.state.operations.items()):
         if operation.status is Status.PAUSED:
             _turn(world, tenant, operation_id, Verb.RESUME)
+
+
+def _cancel_what_yields(world: World) -> None:
+    """Callers whose tenants have little more than live runs need give up; everybody else's come to their ends."""
+    is_tight = world.rate.burst < world.rate.per_second * SLOT // SECOND
+    for (tenant, operation_id), operation in sorted(world.store.state.operations.items()):
+        if not operation.is_over and (is_tight or tenant in world.limits):
+            _turn(world, tenant, operation_id, Verb.CANCEL)
 
 
 def _turn(world: World, tenant: str, operation_id: str, verb: Verb) -> None:

@@ -101,6 +101,19 @@ def test_half_of_the_burst_is_left_for_what_comes_live(world: World) -> None:
     assert sent(world)["standard"] == 40
 
 
+@pytest.mark.parametrize("live", [0, 3])
+def test_a_small_burst_starves_no_backfill_of_a_tenant_that_is_not_at_its_rate(world: World, live: int) -> None:
+    limit(world, fires_per_second=2, burst=2)
+    asked_for(world, waiting(world), 10)
+    for _ in range(12):
+        for _ in range(live):  # In five seconds it may have ten.
+            world.add(timer(DAILY, world.clock.now(), schedule_id=f"live-{len(world.store.state.timers)}"))
+        world.tick(shards=16)  # Too many for a share of their own of so small a rate.
+        world.clock.advance(5 * SECOND)
+    assert sent(world)["backfill"] == 10
+    assert sent(world).get("standard", 0) == 12 * live
+
+
 def test_it_holds_half_of_the_slots_and_leaves_the_others_to_live_runs(world: World) -> None:
     limit(world, concurrent_runs=6)
     asked_for(world, waiting(world), 10)

@@ -18,7 +18,7 @@ from cronfleet.domain.dispatch_plan import Deferral, Tally
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.quota import quotas_of
-from cronfleet.domain.rate import AHEAD, Pace, Rate, line_of_tenant
+from cronfleet.domain.rate import AHEAD, MICROSECONDS, Pace, Rate, line_of_tenant
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.rates import Drawn
@@ -65,14 +65,23 @@ class Allotments:
             pool = Pool(0, most=max(0, MAX_TENANT_FIRES_PER_TICK - self.tally.fires[tenant_id]))
             wanted = min(sum(draft.unpaid for draft in own), pool.most)
             pool.places = self._unasked(tenant_id, rate, wanted)
-            kept_for_live = rate.burst * SECOND // (2 * rate.per_second)
             try:
-                pool.places += self._draw(tenant_id, rate, wanted - pool.places, self.now - kept_for_live)
+                pool.places += self._draw(tenant_id, rate, wanted - pool.places, self._spared_until(rate))
             except NoAnswer:
                 continue
             parts = [part for part in divided(own, pool) if not part.is_cut]
             self.tally.fires[tenant_id] += sum(part.fires for part in parts)
             yield from parts
+
+    def _spared_until(self, rate: Rate) -> Instant:
+        """Up to where a tenant's line has places that nothing live needs: all but half of its burst.
+
+        Where the burst is small, live fires of each tick move the line past `now`, and it is never seen at rest; but
+        what is not taken by the next tick lapses. Of these places half are left for live fires of other shards.
+        """
+        half_of_burst = rate.burst * SECOND // (2 * rate.per_second)
+        lapses_at = rate.pace(self.shards).floor(self.now + SLOT) // MICROSECONDS
+        return max(self.now - half_of_burst, lapses_at - SLOT // 2)
 
     def _cut(self, tenant_id: str, rate: Rate, parts: Sequence[Part]) -> Iterator[Part]:
         """Those of which something stays behind, each with a place for it."""
