@@ -16,9 +16,12 @@ from cronfleet.domain.breaker import (
     SUSPECTED,
     Breaker,
     State,
+    asked,
     guarded,
 )
+from cronfleet.domain.gate import gate_of
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
+from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome, RunMessage, RunStatus
@@ -133,6 +136,26 @@ def test_an_attempt_that_waits_is_not_used_up_and_says_why() -> None:
     assert row.retry_at is not None
     wait = row.retry_at - street.clock.now()
     assert FIRST_COOLDOWN <= wait <= FIRST_COOLDOWN + SPREAD + SECOND
+
+
+@pytest.mark.parametrize(("overlap", "key"), [(Overlap.ALLOW, "warehouse"), (Overlap.SKIP, "")])
+def test_a_run_that_has_got_into_its_gate_and_finds_a_probe_under_way_does_not_keep_the_gate(
+    overlap: Overlap, key: str
+) -> None:
+    street = Street()
+    for number in range(FAILURES):
+        street.deliver(street.due(f"dead-{number}", DEAD))
+    street.clock.advance(FIRST_COOLDOWN + SECOND)
+    probed = asked(street.breaker, "somebody#1", street.clock.now()).breaker
+    street.store.put_breaker(replace(probed, rev=probed.rev + 1, change_id="probe"))
+    late = street.due("late", DEAD, overlap=overlap, concurrency_key=key)
+    at_gate = replace(street.timer("late"), overlap=overlap, concurrency_key=key)
+    street.store.state.timers[(TENANT, "late")] = at_gate
+    street.deliver(late)
+    assert street.statuses([late]) == {RunStatus.WAITING: 1}
+    name = gate_of(at_gate)
+    assert name is not None
+    assert not street.store.get_gate(name).is_held
 
 
 def test_a_run_waits_an_hour_for_each_attempt_at_most_and_is_dead_then() -> None:

@@ -123,18 +123,25 @@ class Entering:
             return None
         barred = self._breakers.asks(run, ready.definition, self._now(run.key))
         if barred is not None:
-            self._put_aside(run, ready.timer, barred, message, slot)
+            self._put_aside(run, ready.timer, barred, message, slot, is_inside=True)
             return None
         self._opening.open(run, ready.timer, self._clock.now())
         return replace(ready, run=run, slot=slot)
 
     def _put_aside(
-        self, run: Run, timer: Timer, barred: Wait | End, message: RunMessage, slot: HeldSlot | None
+        self,
+        run: Run,
+        timer: Timer,
+        barred: Wait | End,
+        message: RunMessage,
+        slot: HeldSlot | None,
+        *,
+        is_inside: bool = False,
     ) -> None:
         if isinstance(barred, End):
             self._finishing.end(run, timer, barred, slot)
         else:
-            self._finishing.hold_back(run, timer, barred, message, slot)
+            self._finishing.hold_back(run, timer, barred, message, slot, is_inside=is_inside)
 
     def _note_version(self, ready: Ready, message: RunMessage) -> Run | None:
         """The row under the version that is to run and a lease that fits its limit; `None` when the lease is lost.

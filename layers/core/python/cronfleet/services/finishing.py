@@ -108,8 +108,13 @@ class Finishing:
         message: RunMessage,
         slot: HeldSlot | None,
         turn: Turn | None = None,
+        *,
+        is_inside: bool = False,
     ) -> None:
-        """Write that this attempt waits, and its number comes again; with `turn` for its turn at the gate."""
+        """Write that this attempt waits, and its number comes again; with `turn` for its turn at the gate.
+
+        One that `is_inside` its gate already, and has made no attempt, does not keep it meanwhile.
+        """
         waiting = self._write(run, held_back(run, wait), timer, message.timeout_seconds, wakes_at=wait.until)
         if waiting is None:
             return
@@ -117,7 +122,8 @@ class Finishing:
             self._ended(waiting, timer, slot)
             return
         if turn is None:
-            self._gates.give_way(waiting, timer, self._clock.now())
+            lets_go = is_inside and not waiting.attempts
+            self._gates.give_way(waiting, timer, self._clock.now(), lets_go=lets_go)
         else:
             self._gates.queue(waiting, turn, run.attempt, self._clock.now())
         self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)

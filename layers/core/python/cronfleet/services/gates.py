@@ -131,15 +131,21 @@ class Gates:
             # Harmless: the next run finds that the gate's holder is finished, and takes its place.
             self._telemetry.count("gates_left")
 
-    def give_way(self, run: Run, timer: Timer, now: Instant) -> None:
-        """Leave the line: the run waits for something else now, and who comes after it must not wait for that too."""
-        name = gate_of(timer)
-        if name is None or is_plain(timer):
+    def give_way(self, run: Run, timer: Timer, now: Instant, *, lets_go: bool = False) -> None:
+        """Leave the line: the run waits for something else now, and who comes after it must not wait for that too.
+
+        With `lets_go` it had got in already, and leaves the gate as well.
+        """
+        name, ended_at = gate_of(timer), now if lets_go else None
+        if name is None or (is_plain(timer) and ended_at is None):
             return
         try:
+            if is_plain(timer):
+                ask(partial(self._store.release_gate, name.tenant, name.schedule_id, run.key.run_id, now))
+                return
             for _ in range(MAX_GATE_ROUNDS):
                 before = ask(partial(self._store.get_gate, name))
-                step = let_go(self._store, before, run, now)
+                step = let_go(self._store, before, run.key.run_id, ended_at, now)
                 if step.gate == before or ask(partial(self._store.put_gate, step.gate, before)):
                     if step.woken is not None:
                         ask(partial(self._store.wake_run, step.woken.key, step.woken.attempt, step.woken.due_at))
@@ -159,9 +165,12 @@ class Step:
     """The timer as it was read."""
 
 
-def let_go(store: JobStore, gate: Gate, run: Run, now: Instant) -> Step:
-    """The gate without `run`, which leaves the line, and is not in the way if it is over. Reads: raises `NoAnswer`."""
-    after = left(gate, run.key.run_id, run.finished_at)
+def let_go(store: JobStore, gate: Gate, run_id: str, ended_at: Instant | None, now: Instant) -> Step:
+    """The gate without the run, which leaves the line, and is not in the way from `ended_at` on.
+
+    Reads: raises `NoAnswer`.
+    """
+    after = left(gate, run_id, ended_at)
     if after == gate or after.is_held:
         return Step(after)
     for number, place in enumerate(after.line):
@@ -190,7 +199,7 @@ class LettingGo:
         if name is None:
             return []
         gate = self._store.get_gate(name)
-        step = let_go(self._store, gate, after, after.finished_at or 0)
+        step = let_go(self._store, gate, after.key.run_id, after.finished_at, after.finished_at or 0)
         if step.gate == gate:
             return []
         moved = [] if step.woken is None or step.was is None else [MoveRunTimer(step.woken, step.was)]
