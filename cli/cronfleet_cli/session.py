@@ -64,9 +64,9 @@ class Session:
             self._api = Api(connection, once=self.idempotency_key)
         return self._api
 
-    def own_tenant(self, named: str | None = None) -> str:
-        """The tenant that a path needs: the one named, or that of `--tenant` or the profile; raises `WrongUse`."""
-        tenant = named or self.api.connection.tenant
+    def own_tenant(self) -> str:
+        """The tenant that a path needs: that of `--tenant` or the profile; raises `WrongUse`."""
+        tenant = self.api.connection.tenant
         if not tenant:
             raise WrongUse("which tenant? Write --tenant, set CRONFLEET_TENANT, or give the profile a tenant")
         return tenant
@@ -78,12 +78,12 @@ class Session:
         else:
             self.screen.show(*parts)
 
-    def answer_with(self, data: Any, sentence: str, style: str = "green") -> None:
+    def answer_with(self, data: Any, sentence: str) -> None:
         """A result of which people need one sentence."""
         if self.screen.is_json:
             self.screen.json(data)
         else:
-            self.screen.say(sentence, style)
+            self.screen.say(sentence, "green")
 
     def answer_fields(self, data: Any, leave_out: Iterable[str] = ()) -> None:
         """An object, all of it."""

@@ -46,6 +46,24 @@ class Worker(Function):
         }
         part = Part("worker", SIZE, variant=tier, environment=environment)
         super().__init__(scope, construct_id, config, code, part)
+        self._grant_store(job_store)
+        event_bus.grant_tell(self.role)
+        self._grant_targets()
+        own_queue = run_queues.by_tier[tier]
+        # A message that comes before its time goes back to where it came from, with the delay that is left.
+        own_queue.grant_send(self.role)
+        self.function.add_event_source(
+            event_sources.SqsEventSource(
+                own_queue.queue,
+                batch_size=1,
+                report_batch_item_failures=True,
+                # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
+                max_concurrency=config.worker_concurrency.get(tier),
+            )
+        )
+
+    def _grant_store(self, job_store: JobStore) -> None:
+        """What an attempt reads and writes, from its start to its end."""
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # A late message of a deleted tenant leaves no row.
@@ -61,20 +79,6 @@ class Worker(Function):
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
         job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)
-        event_bus.grant_tell(self.role)
-        self._grant_targets()
-        own_queue = run_queues.by_tier[tier]
-        # A message that comes before its time goes back to where it came from, with the delay that is left.
-        own_queue.grant_send(self.role)
-        self.function.add_event_source(
-            event_sources.SqsEventSource(
-                own_queue.queue,
-                batch_size=1,
-                report_batch_item_failures=True,
-                # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
-                max_concurrency=config.worker_concurrency.get(tier),
-            )
-        )
 
     def _grant_targets(self) -> None:
         for action, service, resource, name in (
