@@ -158,7 +158,7 @@ UNREADABLE: Final = (
     Column("queue", "queue"),
     Column("received", "receives", right=True),
     Column("why", "why"),
-    Column("message", "message_id"),
+    Column("id", "id", whole=True),
 )
 LINT: Final = (
     Column("schedule", "id", whole=True),

@@ -31,6 +31,7 @@ class LetterAnswer(Answered):
 class UnreadableAnswer(Answered):
     """A message of a dead-letter queue that nobody can read."""
 
+    id: str = Field(description="What it is discarded by.")
     message_id: str = Field(description="The queue's id for it.")
     queue: str = Field(description="Where it was found.")
     receives: int = Field(description="How often it was received.")

@@ -43,6 +43,14 @@ class DiscardBody(Strict):
     reason: str = Field(min_length=1, max_length=300, pattern=TEXT, description="Kept with each run and its history.")
 
 
+class DiscardMessageBody(Strict):
+    """Why a message that nobody can read is let go of."""
+
+    model_config = shown({"reason": "sent by another program"})
+
+    reason: str = Field(min_length=1, max_length=300, pattern=TEXT, description="Kept with it, and in the audit log.")
+
+
 class RedriveBody(PaceBody):
     """Which dead letters are run again, how, and how fast: exactly one of `run_ids` and `filter`."""
 

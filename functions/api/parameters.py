@@ -51,6 +51,10 @@ IncidentStatusQuery = Annotated[IncidentStatus | None, Query(description="Those 
 IncidentScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Those about this schedule.")]
 KeyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="The id of an API key.")]
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
+UnreadableId = Annotated[
+    str,
+    Path(pattern=r"^[0-9]{15}\.[A-Za-z0-9_-]{1,100}$", description="The id of a message that nobody can read."),
+]
 BreakerId = Annotated[
     str,
     Path(

@@ -117,6 +117,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/tenants/{tenant_id}/keys/{key_id}/rotate"): Role.TENANT_ADMIN,
     ("DELETE", "/v1/tenants/{tenant_id}/keys/{key_id}"): Role.TENANT_ADMIN,
     # All tenants.
+    ("POST", "/v1/dead-letters/unreadable/{unreadable_id}/discard"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/tenants"): Role.PLATFORM_ADMIN,
     ("GET", "/v1/tenants"): Role.PLATFORM_ADMIN,
     ("PATCH", "/v1/tenants/{tenant_id}"): Role.PLATFORM_ADMIN,

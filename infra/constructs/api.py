@@ -42,6 +42,8 @@ class Api(Function):
         job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP + QUERY)
+        # Of that table it writes messages that nobody can read, and nothing else.
+        job_store.grant_partition(self.role, schema.SHARDS, APPEND, schema.UNREADABLE)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
         # How many of its slots a tenant uses; it takes none.
         job_store.grant(self.role, schema.BREAKERS, READ + APPEND)

@@ -48,6 +48,12 @@ class JobStore(Construct):
         if queried:
             role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=queried))
 
+    def grant_partition(self, role: iam.Role, table: schema.Table, actions: tuple[str, ...], partition: str) -> None:
+        """Let `role` do `actions` on the items of one partition of `table`."""
+        only = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]}}
+        arn = self._tables[table.name].table_arn
+        role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn], conditions=only))
+
     def grant_walk(self, role: iam.Role, table: schema.Table, index: schema.Index | None = None) -> None:
         """Let `role` go through the whole of `index`, or of the table itself."""
         arn = self._tables[table.name].table_arn + ("" if index is None else f"/index/{index.name}")

@@ -131,6 +131,16 @@ def discard(
     session.answer_with(done, f"{'At least ' if more else ''}{discarded} dead letters {said}.")
 
 
+@command(app, "discard-message")
+def discard_message(
+    session: Session,
+    message: Annotated[str, typer.Argument(metavar="ID", help="As `list --kind unreadable` shows it.")],
+    reason: o.NeededReason,
+) -> None:
+    """Let go of a message that nobody can read; takes a platform admin."""
+    session.answer_fields(session.api.post(at("dead-letters", "unreadable", message, "discard"), {"reason": reason}))
+
+
 def _texts(label: list[str] | None) -> list[str]:
     return [f"{name}={value}" for name, value in labels_of(label or ()).items()]
 

@@ -18,8 +18,15 @@ from cronfleet.services.redrives import Redrives
 from cronfleet.settings import from_environment
 
 from .. import parameters as p
-from ..letter_answers import DiscardAnswer, GroupsAnswer, LetterDetailAnswer, LettersAnswer, RedrivePreviewAnswer
-from ..letter_schemas import DiscardBody, LetterFilterBody, RedriveBody
+from ..letter_answers import (
+    DiscardAnswer,
+    GroupsAnswer,
+    LetterDetailAnswer,
+    LettersAnswer,
+    RedrivePreviewAnswer,
+    UnreadableAnswer,
+)
+from ..letter_schemas import DiscardBody, DiscardMessageBody, LetterFilterBody, RedriveBody
 from ..operation_answers import OperationAnswer
 from ..operation_reading import override_of
 from ..reading import JSON
@@ -103,6 +110,18 @@ def discard(
         counted = _service().count(caller, asked)
         return Response(200, JSON, {"discarded": counted.count, "more": not counted.is_complete})
     answer = _service().discard_all(caller, asked, reason=body.reason, expected=body.expected, once=once)
+    return Response(200, JSON, answer.form)
+
+
+@router.post("/v1/dead-letters/unreadable/<unreadable_id>/discard", summary="Discard a message that nobody can read")
+def discard_unreadable(
+    unreadable_id: p.UnreadableId,
+    body: Annotated[DiscardMessageBody, Body()],
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[UnreadableAnswer]:
+    """It leaves the view, with who let go of it and why. Takes a platform admin."""
+    event = router.current_event.raw_event
+    answer = _service().discard_unreadable(caller_of(event), unreadable_id, reason=body.reason, once=once_of(event))
     return Response(200, JSON, answer.form)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.integration.functions.test_api_dead_letters import dead, stored
 from tests.support.command_line import CommandLine
+from tests.support.settable_clock import NOON
 
 
 @pytest.fixture
@@ -57,6 +58,9 @@ def test_more_than_one_request_may_discard_are_discarded_all_the_same(letters):
 
 def test_messages_that_nobody_can_read_are_for_platform_admins(letters):
     assert letters("dead-letters", "list", "--kind", "unreadable").code == 1
+    message = f"{NOON:015}.m-1"
+    assert letters("dead-letters", "discard-message", message, "-r", "not ours").code == 1
+    assert letters("dead-letters", "discard-message", message).code == 2
 
 
 def test_they_are_redriven_after_a_count_that_must_hold(letters):

@@ -13,7 +13,8 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.settlement import How
 from cronfleet.domain.undelivered import Delivery, UnreadableMessage
-from cronfleet.ports.dead_letters import Died, redriven_by
+from cronfleet.ports.dead_letters import Died, SettleUnreadable, redriven_by
+from cronfleet.ports.job_store import Refused
 from tests.support.examples import TENANT, run
 from tests.support.settable_clock import NOON
 
@@ -145,3 +146,20 @@ def test_messages_that_nobody_can_read_are_kept_once_and_listed_newest_first(sto
     rest = store.list_unreadable(cursor=page.cursor, limit=2)
     assert [*page.items, *rest.items] == messages[::-1]
     assert rest.cursor is None
+
+
+def test_a_message_that_is_discarded_leaves_the_list_once_and_does_not_come_back(store: Any) -> None:
+    messages = [unreadable(number) for number in range(3)]
+    for message in messages:
+        store.keep_unreadable(message)
+    gone = messages[1].discarded("key-1", NOON + DAY, "sent by another program")
+    store.commit([SettleUnreadable(gone)])
+    store.commit([SettleUnreadable(gone)])
+    with pytest.raises(Refused):
+        store.commit([SettleUnreadable(messages[1].discarded("key-2", NOON + DAY, "me too"))])
+    with pytest.raises(Refused):
+        store.commit([SettleUnreadable(unreadable(7).discarded("key-1", NOON, "was never there"))])
+    store.keep_unreadable(messages[1])
+    assert list(store.list_unreadable(cursor=None, limit=5).items) == [messages[2], messages[0]]
+    assert store.get_unreadable(gone.delivery.sent_at, gone.delivery.message_id) == gone
+    assert store.get_unreadable(NOON, "absent") is None

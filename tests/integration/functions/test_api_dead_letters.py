@@ -169,6 +169,25 @@ def test_messages_that_nobody_can_read_are_a_platform_admins(api: Api) -> None:
     assert (message["message_id"], message["body"], message["receives"]) == ("m-1", "{", 6)
 
 
+def test_a_message_that_nobody_can_read_is_let_go_of_by_a_platform_admin(api: Api) -> None:
+    delivery = Delivery("cronfleet-runs-standard-dead", "m-1", 6, NOON - HOUR)
+    kept = UnreadableMessage(delivery, "{", "message: is not JSON", NOON)
+    api.store.keep_unreadable(kept)
+    path, admin = f"/v1/dead-letters/unreadable/{kept.unreadable_id}/discard", {"role": "platform_admin"}
+    assert api.call("POST", path, {"reason": "another program's"}).status == 403
+    for body, field in (({}, "reason"), ({"reason": ""}, "reason"), ({"reason": "x", "why": "y"}, "why")):
+        assert api.call("POST", path, body, **admin).fields == [field]
+    once = {"Idempotency-Key": "click"}
+    answer = api.call("POST", path, {"reason": "another program's"}, headers=once, **admin)
+    assert (answer.status, answer.json["id"]) == (200, kept.unreadable_id), answer.text
+    assert api.call("POST", path, {"reason": "another program's"}, headers=once, **admin).json == answer.json
+    assert api.call("GET", "/v1/dead-letters?kind=unreadable", **admin).json["dead_letters"] == []
+    assert api.call("POST", path, {"reason": "again"}, **admin).status == 409
+    absent = path.replace("m-1", "m-2")
+    assert api.call("POST", absent, {"reason": "x"}, **admin).status == 404
+    assert api.call("POST", "/v1/dead-letters/unreadable/m-1/discard", {"reason": "x"}, **admin).status == 400
+
+
 # --- discarding --------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,7 @@ def settlement_form(settled: Settlement | None) -> Form | None:
 def unreadable_form(message: UnreadableMessage) -> Form:
     """A message that nobody can read."""
     return {
+        "id": message.unreadable_id,
         "message_id": message.delivery.message_id,
         "queue": message.delivery.queue,
         "receives": message.delivery.receives,

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.run import Attempt, Outcome, Run, RunMessage, RunStatus
+from cronfleet.domain.settlement import How, Settlement
 
 MAX_BODY_KEPT: Final = 8_192
 """Characters of an unreadable message that are kept; a run queue's own messages have a few hundred."""
@@ -33,6 +34,22 @@ class UnreadableMessage:
     body: str
     why: str
     came_at: Instant
+    settled: Settlement | None = None
+
+    @property
+    def unreadable_id(self) -> str:
+        """What callers name it by."""
+        return f"{self.delivery.sent_at:015}.{self.delivery.message_id}"
+
+    def discarded(self, by: str, at: Instant, reason: str) -> "UnreadableMessage":
+        """The same, let go of."""
+        return replace(self, settled=Settlement(How.DISCARDED, by, at, reason=reason))
+
+
+def parse_unreadable_id(text: str) -> tuple[Instant, str]:
+    """When the message was sent, and its own id; raises `ValueError`."""
+    sent_at, _, message_id = text.partition(".")
+    return int(sent_at), message_id
 
 
 @dataclass(frozen=True, slots=True)

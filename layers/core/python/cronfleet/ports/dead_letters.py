@@ -20,6 +20,13 @@ class Died:
     until_at: Instant | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SettleUnreadable:
+    """Put a message that cannot be read, which is settled now, on the condition that it is there and was not."""
+
+    message: UnreadableMessage
+
+
 class DeadLetterStore(Protocol):
     """Dead letters by an index, which is a hint: whoever acts on one reads its row."""
 
@@ -39,7 +46,11 @@ class DeadLetterStore(Protocol):
         ...
 
     def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
-        """Messages that cannot be read, newest first."""
+        """Messages that cannot be read and are not settled, newest first; a page may be short before the last."""
+        ...
+
+    def get_unreadable(self, sent_at: Instant, message_id: str) -> UnreadableMessage | None:
+        """One of them, settled or not, read strongly."""
         ...
 
 

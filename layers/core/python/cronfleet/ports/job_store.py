@@ -27,7 +27,7 @@ from cronfleet.ports.api_keys import ApiKeyStore, ListApiKey, PutApiKey
 from cronfleet.ports.attempt_logs import AttemptLogStore
 from cronfleet.ports.audit import AuditStore
 from cronfleet.ports.breakers import BreakerStore
-from cronfleet.ports.dead_letters import DeadLetterStore
+from cronfleet.ports.dead_letters import DeadLetterStore, SettleUnreadable
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDependencyMark
 from cronfleet.ports.errands import ErrandStore, PutErrand
@@ -238,6 +238,7 @@ Put: TypeAlias = (
     | PutOperation
     | PutAlert
     | PutErrand
+    | SettleUnreadable
 )
 """The writes that leave an item."""
 

@@ -23,6 +23,7 @@ from cronfleet.ports.job_store import (
     PutTenant,
     PutZoneRelease,
     ReplaceRun,
+    SettleUnreadable,
     UpdateTimer,
     Write,
 )
@@ -47,7 +48,7 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return stored is not None and stored.change_id == thing.change_id
         case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing):
             return stored is not None and stored.change_id == thing.change_id
-        case PutAlert(thing):
+        case PutAlert(thing) | SettleUnreadable(thing):
             return bool(stored == thing)
         case InsertRun(thing) | InsertPing(thing) | PutZoneRelease(thing) | InsertDeletion(thing):
             return bool(stored == thing)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from cronfleet.domain.audit import TENANT_SUBJECT, schedule_subject
+from cronfleet.domain.audit import TENANT_SUBJECT, schedule_subject, subject
 from cronfleet.domain.dead_letter import Letter, LetterFilter, grouped, is_letter, settled
 from cronfleet.domain.dead_letter_form import group_form, letter_form, settlement_form, unreadable_form
 from cronfleet.domain.errors import Conflict, Miscounted, NotFound
@@ -16,7 +16,9 @@ from cronfleet.domain.quota import retention_of
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import FAILED, Run, RunKey
 from cronfleet.domain.settlement import How
+from cronfleet.domain.undelivered import parse_unreadable_id
 from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.dead_letters import SettleUnreadable
 from cronfleet.ports.job_store import JobStore, Page, ReplaceRun, Write
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
@@ -24,6 +26,9 @@ from cronfleet.services.letters import Found, Letters, within
 
 DISCARD: Final = "discard_letters"
 """The audit log's word for it."""
+
+DISCARD_UNREADABLE: Final = "discard_message"
+"""The same of a message that nobody can read."""
 
 MAX_LOOKED_THROUGH: Final = 10_000
 """Letters that one request looks through; then it answers with what it has, and says so."""
@@ -136,6 +141,31 @@ class DeadLetters:
         page = answer_of(lambda: self._store.list_unreadable(cursor=cursor, limit=limit))
         return Page([unreadable_form(message) for message in page.items], page.cursor)
 
+    def discard_unreadable(
+        self, caller: Caller, unreadable_id: str, *, reason: str, once: Once | None = None
+    ) -> Answer:
+        """Let go of a message that nobody can read; takes a platform admin. `NotFound`; `Conflict` where it is settled.
+
+        It leaves the view, and goes when its time has come.
+        """
+        caller.require(Role.PLATFORM_ADMIN)
+
+        def decide(now: Instant) -> Draft:
+            place = parse_unreadable_id(unreadable_id)
+            found = answer_of(lambda: self._store.get_unreadable(*place))
+            if found is None:
+                raise NotFound("unreadable message", unreadable_id)
+            if found.settled is not None:
+                raise Conflict(f"{unreadable_id} is settled already: it was {found.settled.how}")
+            after = found.discarded(caller.actor, now, reason)
+            filed = subject("message", found.delivery.message_id)
+            # What it says may be anybody's; where it was found is enough here.
+            said = {"queue": found.delivery.queue, "why": found.why}
+            entry = audit(caller, self._ids.unique(), now, DISCARD_UNREADABLE, filed, before=said, reason=reason)
+            return Draft([SettleUnreadable(after), entry], Answer(unreadable_form(after)))
+
+        return self._changing.change(caller, once, decide)
+
     # --- discarding ----------------------------------------------------------------------------------------------
 
     def discard(self, caller: Caller, run_ids: Sequence[str], *, reason: str, once: Once | None = None) -> Answer:
@@ -206,8 +236,8 @@ class DeadLetters:
             of.setdefault(row.key.schedule_id, []).append(row.key.run_id)
         for schedule_id, run_ids in of.items():
             after: dict[str, Any] = {"run_ids": run_ids}
-            subject = schedule_subject(schedule_id)
-            writes.append(audit(caller, self._ids.unique(), now, DISCARD, subject, after=after, reason=reason))
+            filed = schedule_subject(schedule_id)
+            writes.append(audit(caller, self._ids.unique(), now, DISCARD, filed, after=after, reason=reason))
         return writes
 
 

@@ -1,15 +1,19 @@
 """`DeadLetterStore` on DynamoDB."""
 
+from typing import Final
+
 from cronfleet.adapters.dynamodb import keys, schema
-from cronfleet.adapters.dynamodb.database import ABSENT, Database, number, text
+from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.letters import letter_of, unreadable_item, unreadable_of
 from cronfleet.domain.dead_letter import Letter
-from cronfleet.domain.instant import EARLIEST, LATEST
+from cronfleet.domain.instant import EARLIEST, LATEST, Instant
 from cronfleet.domain.undelivered import UnreadableMessage
 from cronfleet.ports import cursors
-from cronfleet.ports.dead_letters import Died, after_letter, place_of, tenant_of
+from cronfleet.ports.dead_letters import Died, SettleUnreadable, after_letter, place_of, tenant_of
 from cronfleet.ports.page import Page
+
+_UNSETTLED: Final = Expression("attribute_exists(#pk) AND attribute_not_exists(#settled)")
 
 
 class DynamoDeadLetters:
@@ -52,7 +56,16 @@ class DynamoDeadLetters:
             schema.SHARDS, "#pk = :pk", {":pk": text(keys.UNREADABLE)}, limit=limit, start=start, forward=False
         )
         rest = None if following is None else cursors.encode([following["sk"]["S"]])
-        return Page([unreadable_of(item) for item in items], rest)
+        return Page([unreadable_of(item) for item in items if "settled" not in item], rest)
+
+    def get_unreadable(self, sent_at: Instant, message_id: str) -> UnreadableMessage | None:
+        item = self._database.get(schema.SHARDS, keys.UNREADABLE, keys.unreadable(sent_at, message_id))
+        return None if item is None else unreadable_of(item)
+
+
+def parts_of_settling(write: SettleUnreadable) -> tuple[schema.Table, Item, Expression, Item | None]:
+    """The table, item and condition of a write."""
+    return schema.SHARDS, unreadable_item(write.message), _UNSETTLED, None
 
 
 def _place(cursor: str, owner: str) -> Item:

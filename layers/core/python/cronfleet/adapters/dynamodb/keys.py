@@ -6,6 +6,7 @@ Ids hold neither `#` nor `~` (`domain.tenant.ID_PATTERN`), so what is joined her
 import zlib
 from typing import Final
 
+from cronfleet.adapters.dynamodb import schema
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.instant import Instant, from_compact, to_compact
 from cronfleet.domain.run import RunKey
@@ -331,7 +332,7 @@ def finished_retiming(finished_at: Instant, job_id: str) -> str:
     return f"{finished_at:015}#{job_id}"
 
 
-UNREADABLE: Final = "UNREADABLE"
+UNREADABLE: Final = schema.UNREADABLE
 """The partition of messages that nobody can read."""
 
 

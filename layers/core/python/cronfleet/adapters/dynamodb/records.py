@@ -232,6 +232,7 @@ class UnreadableRecord(Model):
     sent_at = WholeAttribute()
     came_at = WholeAttribute()
     expires_at = WholeAttribute()
+    settled = JsonAttribute(null=True)
 
 
 class LeaseRecord(Model):

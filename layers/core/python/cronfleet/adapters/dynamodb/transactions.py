@@ -9,6 +9,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.alerts import parts_of_alert
 from cronfleet.adapters.dynamodb.chains import grow
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
+from cronfleet.adapters.dynamodb.dead_letters import parts_of_settling
 from cronfleet.adapters.dynamodb.deletions import parts_of_deletion
 from cronfleet.adapters.dynamodb.dependencies import dependency_of, parts_of_dependency
 from cronfleet.adapters.dynamodb.errands import parts_of_errand
@@ -23,6 +24,7 @@ from cronfleet.adapters.dynamodb.items.definitions import definition_item, defin
 from cronfleet.adapters.dynamodb.items.deletions import deletion_of
 from cronfleet.adapters.dynamodb.items.errands import errand_of
 from cronfleet.adapters.dynamodb.items.heartbeats import heartbeat_item, heartbeat_of, ping_item, ping_of
+from cronfleet.adapters.dynamodb.items.letters import unreadable_of
 from cronfleet.adapters.dynamodb.items.operations import operation_of
 from cronfleet.adapters.dynamodb.items.retimings import (
     release_item,
@@ -73,6 +75,7 @@ from cronfleet.ports.job_store import (
     PutZoneRelease,
     Refused,
     ReplaceRun,
+    SettleUnreadable,
     UpdateTimer,
     Write,
 )
@@ -222,7 +225,7 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return schema.TENANTS, *parts_of_key(write)
         case InsertDeletion() | PutDependants() | PutDependencyMark():
             return parts_of_deletion(write) if isinstance(write, InsertDeletion) else parts_of_dependency(write)
-        case PutOperation() | PutAlert() | PutErrand():
+        case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():
             return _parts_of_work(write, now)
         case InsertIdempotency() | InsertRetiming() | PutZoneRelease() | PutCalendarHead() | InsertCalendar():
             return _parts_beside_schedules(write, now)
@@ -250,7 +253,7 @@ def _parts_of_schedules(
 
 
 def _parts_of_work(
-    write: PutOperation | PutAlert | PutErrand, now: Instant
+    write: PutOperation | PutAlert | PutErrand | SettleUnreadable, now: Instant
 ) -> tuple[schema.Table, Item, Expression, Item | None]:
     match write:
         case PutOperation():
@@ -259,6 +262,8 @@ def _parts_of_work(
             return parts_of_alert(write, now)
         case PutErrand():
             return parts_of_errand(write)
+        case SettleUnreadable():
+            return parts_of_settling(write)
     assert_never(write)
 
 
@@ -323,7 +328,7 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
             return retiming_of(item) if isinstance(write, InsertRetiming) else release_of(item)
         case PutHeartbeat() | InsertPing():
             return heartbeat_of(item) if isinstance(write, PutHeartbeat) else ping_of(item)
-        case PutOperation() | PutAlert() | PutErrand():
+        case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():
             return _read_of_work(write, item)
         case PutDependants() | PutDependencyMark():
             return dependency_of(write, item)
@@ -342,7 +347,7 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
     assert_never(write)
 
 
-def _read_of_work(write: PutOperation | PutAlert | PutErrand, item: Item) -> Any:
+def _read_of_work(write: PutOperation | PutAlert | PutErrand | SettleUnreadable, item: Item) -> Any:
     match write:
         case PutOperation():
             return operation_of(item)
@@ -350,6 +355,8 @@ def _read_of_work(write: PutOperation | PutAlert | PutErrand, item: Item) -> Any
             return alert_of(item)
         case PutErrand():
             return errand_of(item)
+        case SettleUnreadable():
+            return unreadable_of(item)
     assert_never(write)
 
 

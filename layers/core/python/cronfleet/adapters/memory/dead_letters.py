@@ -2,7 +2,7 @@
 
 from cronfleet.adapters.memory.state import State
 from cronfleet.domain.dead_letter import Letter
-from cronfleet.domain.instant import DAY, EARLIEST, LATEST, floor_second
+from cronfleet.domain.instant import DAY, EARLIEST, LATEST, Instant, floor_second
 from cronfleet.domain.run import Run
 from cronfleet.domain.signature import signature_of
 from cronfleet.domain.undelivered import UnreadableMessage
@@ -39,7 +39,8 @@ class MemoryDeadLetters:
         self.state.unreadable.setdefault((message.delivery.sent_at, message.delivery.message_id), message)
 
     def list_unreadable(self, *, cursor: str | None, limit: int) -> Page[UnreadableMessage]:
-        places = sorted(self.state.unreadable, reverse=True)
+        kept = self.state.unreadable
+        places = sorted((place for place, message in kept.items() if message.settled is None), reverse=True)
         if cursor is not None:
             sent_at, message_id = cursors.decode(cursor, 2)
             places = [place for place in places if place < (int(sent_at), message_id)]
@@ -47,6 +48,19 @@ class MemoryDeadLetters:
         more = len(places) > limit
         rest = cursors.encode([str(shown[-1][0]), shown[-1][1]]) if more else None
         return Page([self.state.unreadable[place] for place in shown], rest)
+
+    def get_unreadable(self, sent_at: Instant, message_id: str) -> UnreadableMessage | None:
+        return self.state.unreadable.get((sent_at, message_id))
+
+
+def stored_unreadable(state: State, message: UnreadableMessage) -> UnreadableMessage | None:
+    """What stands where `message` is to be put."""
+    return state.unreadable.get((message.delivery.sent_at, message.delivery.message_id))
+
+
+def may_settle(stored: UnreadableMessage | None) -> bool:
+    """The condition of a settlement."""
+    return stored is not None and stored.settled is None
 
 
 def _letter(row: Run) -> Letter:

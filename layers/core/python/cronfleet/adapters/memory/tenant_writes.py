@@ -4,6 +4,7 @@ from typing import Any, TypeAlias, assert_never
 
 from cronfleet.adapters.memory.alerts import may_put_alert, put_alert, stored_alert
 from cronfleet.adapters.memory.api_keys import may_put_key, put_key, stored_key
+from cronfleet.adapters.memory.dead_letters import may_settle, stored_unreadable
 from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.dependencies import put_dependency, stored_dependency
 from cronfleet.adapters.memory.errands import may_put_errand, put_errand, stored_errand
@@ -15,6 +16,7 @@ from cronfleet.adapters.memory.state import State
 from cronfleet.adapters.memory.tenants import same_rev
 from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.api_keys import ListApiKey, PutApiKey
+from cronfleet.ports.dead_letters import SettleUnreadable
 from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.dependencies import PutDependants, PutDependencyMark
 from cronfleet.ports.errands import PutErrand
@@ -38,6 +40,7 @@ TenantWrite: TypeAlias = (
     | PutSheet
     | PutAlert
     | PutErrand
+    | SettleUnreadable
 )
 
 
@@ -56,14 +59,14 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_sheet(state, write)
         case InsertDeletion():
             return stored_deletion(state, write)
-        case PutOperation() | PutAlert() | PutErrand():
+        case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():
             return _stored_work(state, write)
         case PutDependants() | PutDependencyMark():
             return stored_dependency(state, write)
     assert_never(write)
 
 
-def _stored_work(state: State, write: PutOperation | PutAlert | PutErrand) -> Any:
+def _stored_work(state: State, write: PutOperation | PutAlert | PutErrand | SettleUnreadable) -> Any:
     match write:
         case PutOperation(operation):
             return state.operations.get((operation.tenant, operation.operation_id))
@@ -71,6 +74,8 @@ def _stored_work(state: State, write: PutOperation | PutAlert | PutErrand) -> An
             return stored_alert(state, write)
         case PutErrand(errand):
             return stored_errand(state, errand)
+        case SettleUnreadable(message):
+            return stored_unreadable(state, message)
     assert_never(write)
 
 
@@ -85,6 +90,8 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             return stored is None
         case PutErrand():
             return may_put_errand(write, stored)
+        case SettleUnreadable():
+            return may_settle(stored)
         case PutApiKey() | ListApiKey():
             return may_put_key(write, stored)
         case PutOperation():
@@ -117,7 +124,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_sheet(state, write)
         case InsertDeletion():
             put_deletion(state, write)
-        case PutOperation() | PutAlert() | PutErrand():
+        case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():
             _put_work(state, write)
         case PutDependants() | PutDependencyMark():
             put_dependency(state, write)
@@ -125,7 +132,7 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             assert_never(write)
 
 
-def _put_work(state: State, write: PutOperation | PutAlert | PutErrand) -> None:
+def _put_work(state: State, write: PutOperation | PutAlert | PutErrand | SettleUnreadable) -> None:
     match write:
         case PutOperation(operation):
             state.operations[operation.tenant, operation.operation_id] = operation
@@ -133,3 +140,5 @@ def _put_work(state: State, write: PutOperation | PutAlert | PutErrand) -> None:
             put_alert(state, write)
         case PutErrand(errand):
             put_errand(state, errand)
+        case SettleUnreadable(message):
+            state.unreadable[message.delivery.sent_at, message.delivery.message_id] = message

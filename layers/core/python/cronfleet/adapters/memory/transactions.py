@@ -50,6 +50,7 @@ from cronfleet.ports.job_store import (
     PutZoneRelease,
     Refused,
     ReplaceRun,
+    SettleUnreadable,
     UpdateTimer,
     Write,
 )
@@ -119,6 +120,7 @@ def _stored(state: State, write: Write) -> Any:
             | PutDependencyMark()
             | PutAlert()
             | PutErrand()
+            | SettleUnreadable()
         ):
             return stored_of_tenant(state, write)
     assert_never(write)
@@ -185,6 +187,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutDependencyMark()
             | PutAlert()
             | PutErrand()
+            | SettleUnreadable()
         ):
             return may_write_of_tenant(write, stored)
         case CheckCalendar(version=version):
@@ -222,6 +225,7 @@ def _apply(state: State, write: Write) -> None:
             | PutDependencyMark()
             | PutAlert()
             | PutErrand()
+            | SettleUnreadable()
         ):
             put_of_tenant(state, write)
         case _:

@@ -5,7 +5,7 @@ from typing import Final
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_of
-from cronfleet.adapters.dynamodb.items.runs import signature_of_json
+from cronfleet.adapters.dynamodb.items.runs import settlement_json, settlement_of, signature_of_json
 from cronfleet.adapters.dynamodb.records import LetterRecord, UnreadableRecord, damaged, read
 from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import SECOND
@@ -48,6 +48,7 @@ def unreadable_item(message: UnreadableMessage) -> Item:
         sent_at=delivery.sent_at,
         came_at=message.came_at,
         expires_at=message.came_at // SECOND + _KEPT,
+        settled=settlement_json(message.settled),
     )
     return record.serialize()
 
@@ -57,4 +58,5 @@ def unreadable_of(item: Item) -> UnreadableMessage:
     record = read(UnreadableRecord, item)
     _, _, message_id = record.sk.partition("#")
     delivery = Delivery(record.queue, message_id, record.receives, record.sent_at)
-    return UnreadableMessage(delivery, record.body, record.why, record.came_at)
+    settled = None if record.settled is None else settlement_of(record.settled)
+    return UnreadableMessage(delivery, record.body, record.why, record.came_at, settled)

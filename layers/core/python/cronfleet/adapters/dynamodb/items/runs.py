@@ -48,7 +48,7 @@ def run_item(run: Run, now: Instant) -> Item:
         joined=None if run.joined is None else {name: end.value for name, end in run.joined.items()},
         is_pinned=run.is_pinned or None,
         signature=signature_json(run.signature),
-        settled=_settlement_json(run.settled),
+        settled=settlement_json(run.settled),
         failed_tenant=owner_of(run),
         cancel=None if run.cancel is None else [run.cancel.at, run.cancel.by, run.cancel.reason],
         progress=_progress_json(run.progress),
@@ -102,7 +102,7 @@ def _run(record: RunRecord) -> Run:
         joined=None if record.joined is None else {name: RunStatus(end) for name, end in record.joined.items()},
         is_pinned=bool(record.is_pinned),
         signature=signature_of_json(record.signature),
-        settled=None if record.settled is None else _settlement_of(record.settled),
+        settled=None if record.settled is None else settlement_of(record.settled),
         cancel=None if record.cancel is None else CancelRequest(*record.cancel),
         progress=None if record.progress is None else Progress(*record.progress),
     )
@@ -140,12 +140,12 @@ def signature_of_json(stored: list[str] | None) -> Signature | None:
     return None if stored is None else Signature(*stored)
 
 
-def _settlement_json(settled: Settlement | None) -> list[Any] | None:
+def settlement_json(settled: Settlement | None) -> list[Any] | None:
     if settled is None:
         return None
     return [settled.how.value, settled.by, settled.at, settled.run_id, settled.reason, settled.operation]
 
 
-def _settlement_of(stored: list[Any]) -> Settlement:
+def settlement_of(stored: list[Any]) -> Settlement:
     how, *rest = stored
     return Settlement(How(how), *rest)
