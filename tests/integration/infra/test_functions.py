@@ -151,6 +151,17 @@ def test_a_function_may_do_what_its_part_does_and_nothing_else(
     assert on_aws.actions(function) == allowed
 
 
+def test_beside_the_leases_the_api_writes_nothing_but_messages_that_nobody_can_read(on_aws: Assembly) -> None:
+    writes = [
+        one
+        for one in on_aws.statements("api")
+        if "Shards" in json.dumps(one["Resource"]) and set(as_list(one["Action"])) & WRITES
+    ]
+    assert [one["Condition"] for one in writes] == [
+        {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["UNREADABLE"]}}
+    ]
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_nobody_may_change_or_remove_what_the_audit_says_but_the_sweeper_of_deleted_tenants(
     on_aws: Assembly, function: str
