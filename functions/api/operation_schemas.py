@@ -15,6 +15,9 @@ from .schemas import ID, Moment, Reason, Strict, left_out, shown
 SIGNATURE: Final = r"^[0-9a-f]{12}$"
 """A failure signature."""
 
+ID_OR_NONE: Final = f"{ID}|^$"
+"""A schedule's id; empty: left out."""
+
 
 class PaceBody(Strict):
     """How fast runs are begun."""
@@ -51,7 +54,7 @@ class BackfillBody(PaceBody):
         oneOf=[{"required": ["schedule"]}, {"required": ["labels"]}],
     )
 
-    schedule: str = Field("", pattern=f"{ID}|^$", description="The schedule's id.", json_schema_extra=left_out)
+    schedule: str = Field("", pattern=ID_OR_NONE, description="The schedule's id.", json_schema_extra=left_out)
     labels: dict[str, str] | None = Field(
         None, min_length=1, max_length=MAX_LABELS, description="Or: every schedule that has all of these, up to 100."
     )
@@ -76,7 +79,7 @@ class BackfillBody(PaceBody):
 class RunFilterBody(Strict):
     """Which runs are repeated: those of which all that is written here is true. Re-runs are none of them."""
 
-    schedule: str = Field("", pattern=f"{ID}|^$", description="Of this schedule.", json_schema_extra=left_out)
+    schedule: str = Field("", pattern=ID_OR_NONE, description="Of this schedule.", json_schema_extra=left_out)
     labels: dict[str, str] | None = Field(
         None, min_length=1, max_length=MAX_LABELS, description="Or: of every schedule with all of these, up to 100."
     )

@@ -22,6 +22,12 @@ from .operation_schemas import SIGNATURE
 from .schemas import CALENDAR_NAME, ID, TEXT
 
 SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"
+OPERATION_ID: Final = r"^o[0-9a-f]{20}$"
+ALERT_ID: Final = r"^[0-9a-z]{1,40}$"
+"""Of an incident, or of a notice."""
+BREAKER_ID: Final = rf"^(?:[a-z]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$"
+KEY_ID: Final = r"^[A-Za-z0-9-]{1,64}$"
+ACTION: Final = "^[a-z_]{0,64}$"
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
 MAX_PAGE: Final = 100
@@ -41,15 +47,15 @@ def _whole_number(value: Any) -> Any:
 
 ScheduleId = Annotated[str, Path(pattern=ID, description="A schedule's id.")]
 ChannelName = Annotated[str, Path(pattern=ID, description="A channel's name.")]
-NoticeId = Annotated[str, Path(pattern=r"^[0-9a-z]{1,40}$", description="A notice's id.")]
-IncidentId = Annotated[str, Path(pattern=r"^[0-9a-z]{1,40}$", description="An incident's id.")]
+NoticeId = Annotated[str, Path(pattern=ALERT_ID, description="A notice's id.")]
+IncidentId = Annotated[str, Path(pattern=ALERT_ID, description="An incident's id.")]
 Scope = Annotated[
     Literal["tenant", "platform"],
     Query(description="`platform`: the installation's own instead of the tenant's; takes a platform admin."),
 ]
 IncidentStatusQuery = Annotated[IncidentStatus | None, Query(description="Those that stand so.")]
 IncidentScheduleQuery = Annotated[str | None, Query(pattern=ID, description="Those about this schedule.")]
-KeyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,64}$", description="The id of an API key.")]
+KeyId = Annotated[str, Path(pattern=KEY_ID, description="The id of an API key.")]
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
 UnreadableId = Annotated[
     str,
@@ -58,7 +64,7 @@ UnreadableId = Annotated[
 BreakerId = Annotated[
     str,
     Path(
-        pattern=rf"^(?:[a-z]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$",
+        pattern=BREAKER_ID,
         description="A breaker's id; a schedule's is `schedule-` with the schedule's own.",
     ),
 ]
@@ -87,7 +93,7 @@ CoversQuery = Annotated[
     str | None,
     Query(max_length=10, description="The last date that the calendar claims to know; left out: the last listed."),
 ]
-OperationId = Annotated[str, Path(pattern=r"^o[0-9a-f]{20}$", description="The id of a backfill, re-run or redrive.")]
+OperationId = Annotated[str, Path(pattern=OPERATION_ID, description="The id of a backfill, re-run or redrive.")]
 OperationKindQuery = Annotated[
     Literal[tuple(kind.value for kind in OperationKind)] | None, Query(alias="kind", description="Only these.")
 ]
@@ -165,7 +171,7 @@ SubjectQuery = Annotated[
     ),
 ]
 ActorQuery = Annotated[str, Query(max_length=256, pattern=TEXT, description="Only changes by this actor.")]
-ActionQuery = Annotated[str, Query(pattern="^[a-z_]{0,64}$", description="Only changes of this kind, such as `pause`.")]
+ActionQuery = Annotated[str, Query(pattern=ACTION, description="Only changes of this kind, such as `pause`.")]
 AuditLimit = Annotated[
     int, BeforeValidator(_whole_number), Query(ge=1, le=MAX_ENTRIES, description="Entries of a page, at most.")
 ]

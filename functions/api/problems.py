@@ -28,7 +28,8 @@ from cronfleet.domain.errors import (
     TenantSuspended,
 )
 
-from .parameters import PREFIX
+from .operation_schemas import ID_OR_NONE, SIGNATURE
+from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, OPERATION_ID, PREFIX, SUBJECT
 from .reading import NotJson, TooLarge, dotted, kind_of
 from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
@@ -164,12 +165,26 @@ def of(error: Exception) -> Problem | None:
             return None
 
 
+_NAMED_BY: Final = {
+    "backfill": "operation_id",
+    "calendar": "name",
+    "channel": "name",
+    "dead letter": "run_id",
+    "deletion of tenant": "tenant_id",
+    "redrive": "operation_id",
+    "rerun": "operation_id",
+    "version": "version",
+}
+"""Which parameter of the path names a thing, where that is not its own word with `_id`."""
+
+
 def _of_domain(error: CronfleetError) -> Problem:
     match error:
         case Invalid(field=name, reason=reason):
             return invalid((FieldError(name or "body", reason),))
-        case NotFound(what=what):
-            return _one(404, "not-found", "There is no such thing", f"{what}_id", str(error))
+        case NotFound(what=what, field=said):
+            name = said or _NAMED_BY.get(what, f"{what}_id")
+            return _one(404, "not-found", "There is no such thing", name, str(error))
         case Forbidden():
             return Problem(403, "forbidden", "The role does not suffice", str(error))
         case TenantSuspended():
@@ -198,7 +213,7 @@ def _of_state(error: CronfleetError) -> Problem:
             return Problem(429, "too-many", "Too many requests", str(error), why, wait)
         case Miscounted(expected=expected, count=count):
             why, more = (FieldError("expected", str(error)),), {"expected": expected, "count": count}
-            return Problem(409, "miscounted", "Another number of schedules matches", str(error), why, members=more)
+            return Problem(409, "miscounted", "Another number matches", str(error), why, members=more)
         case Contended() | ClockSkewed():
             wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
             return Problem(503, "contended", "Try again in a few seconds", str(error), headers=wait)
@@ -252,10 +267,23 @@ _BOUNDS: Final = {
     "greater_than_equal": ("ge", "must be at least {}, not {shown}"),
     "less_than_equal": ("le", "must be at most {}, not {shown}"),
     "literal_error": ("expected", "must be {}, not {shown}"),
+    "enum": ("expected", "must be {}, not {shown}"),
 }
-_PATTERNS: Final = {
+_EMPTY: Final = {
+    "string_too_short": "is empty; write something",
+    "too_short": "is empty; write at least one entry, or leave it out",
+}
+PATTERNS: Final = {
     ID: f"{{shown}} is no id: write {ID_IN_WORDS}",
     CALENDAR_NAME: f"{{shown}} is no name of a calendar: write {NAME_IN_WORDS}",
+    ID_OR_NONE: f"{{shown}} is no id: write {ID_IN_WORDS}",
+    SIGNATURE: "{shown} is no failure signature: copy one from GET /v1/dead-letters?group=signature",
+    OPERATION_ID: "{shown} is no id of an operation: copy one from GET /v1/operations",
+    ALERT_ID: "{shown} is no id: copy it from GET /v1/incidents",
+    BREAKER_ID: "{shown} is no id of a breaker: copy one from GET /v1/breakers",
+    KEY_ID: "{shown} is no id of an API key: copy one from GET /v1/tenants/{{id}}/keys",
+    SUBJECT: "{shown} is no subject: write one as schedule:billing-nightly, or tenant",
+    ACTION: "{shown} is no action: write one as GET /v1/audit shows it, such as pause",
     PREFIX: "{shown} begins no id: write up to 64 letters, digits, dots, dashes and underscores",
     TEXT: "holds a control character; write text, with tabs and line breaks at most",
 }
@@ -267,11 +295,11 @@ def _reason(error: Mapping[str, Any], names: tuple[str, ...], where: str, known:
         return "is missing" if names else "is missing: send a JSON object"
     if kind == "extra_forbidden":
         return _unknown(names, known, "parameter" if where == _IN_QUERY else "field")
-    if kind == "string_too_short":
-        return "is empty; write something"
+    if kind in _EMPTY:
+        return _EMPTY[kind]
     if kind == "string_pattern_mismatch":
         pattern = error["ctx"]["pattern"]
-        return _PATTERNS[pattern].format(shown=_shown(error)) if pattern in _PATTERNS else f"does not match {pattern}"
+        return PATTERNS[pattern].format(shown=_shown(error)) if pattern in PATTERNS else f"does not match {pattern}"
     if kind in _BOUNDS:
         bound, sentence = _BOUNDS[kind]
         return sentence.format(error["ctx"][bound], shown=_shown(error))

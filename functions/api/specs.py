@@ -130,25 +130,23 @@ def _heartbeat_seconds(written: str | None, target: Target) -> int:
     field = "policies.heartbeat_timeout"
     if not isinstance(target, HandlerTarget):
         raise Invalid(field, "is for Python handlers, which can say that they are alive; leave it out")
-    try:
-        seconds = parse_interval(written)
-    except Invalid as error:
-        raise Invalid(field, error.reason) from error
-    if not SHORTEST_HEARTBEAT_SECONDS <= seconds <= LONGEST_HEARTBEAT_SECONDS:
-        raise Invalid(field, f"{written} is not between 5s and 15m")
-    return seconds
+    return _duration(written, field, SHORTEST_HEARTBEAT_SECONDS, LONGEST_HEARTBEAT_SECONDS)
 
 
 def _breaker(body: BreakerBody | None) -> BreakerPolicy | None:
     if body is None:
         return None
+    field = "policies.breaker.cooldown"
+    return BreakerPolicy(
+        body.failures, _duration(body.cooldown, field, SHORTEST_COOLDOWN_SECONDS, LONGEST_COOLDOWN_SECONDS)
+    )
+
+
+def _duration(written: str, field: str, shortest: int, longest: int) -> int:
     try:
-        seconds = parse_interval(body.cooldown)
+        return parse_interval(written, shortest, longest)
     except Invalid as error:
-        raise Invalid("policies.breaker.cooldown", error.reason) from error
-    if not SHORTEST_COOLDOWN_SECONDS <= seconds <= LONGEST_COOLDOWN_SECONDS:
-        raise Invalid("policies.breaker.cooldown", f"{body.cooldown} is not between 1m and 7d")
-    return BreakerPolicy(body.failures, seconds)
+        raise Invalid(field, error.reason.replace("interval", "duration")) from error
 
 
 def _misfire(body: MisfireBody | AfterPauseBody | MissedBody, field: str) -> Misfire:

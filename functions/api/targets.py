@@ -68,45 +68,46 @@ def _lambda(function: str) -> LambdaTarget:
 
 
 def _webhook(body: TargetBody, has_secret: bool, tenant: str, allowed_networks: tuple[str, ...]) -> WebhookTarget:
-    _check_url(body.url, allowed_networks)
+    check_url(body.url, "target.url", allowed_networks)
     if has_secret:
         _check_secret(body.secret, tenant, "target.secret")
     return WebhookTarget(body.url, body.secret if has_secret else None)
 
 
-def _check_url(url: str, allowed_networks: tuple[str, ...]) -> None:
+def check_url(url: str, field: str, allowed_networks: tuple[str, ...]) -> None:
+    """Raises `Invalid` for `field` unless `url` is one that may be called; what its name leads to is judged then."""
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        raise Invalid("target.url", "may hold only printable ASCII without blanks; percent-encode the rest")
+        raise Invalid(field, "may hold only printable ASCII without blanks; percent-encode the rest")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise Invalid("target.url", f"{url!r} is no URL: {error}") from error
+        raise Invalid(field, f"{url!r} is no URL: {error}") from error
     schemes = ("https", "http") if allowed_networks else ("https",)
     if parts.scheme not in schemes:
-        raise Invalid("target.url", f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+        raise Invalid(field, f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}")
     if parts.username is not None or parts.password is not None:
-        raise Invalid("target.url", "must not hold a user or password; sign the request with a secret instead")
+        raise Invalid(field, "must not hold a user or password; sign the request with a secret instead")
     if parts.fragment:
-        raise Invalid("target.url", "has a fragment (#…), which is never sent; leave it out")
+        raise Invalid(field, "has a fragment (#…), which is never sent; leave it out")
     if port == 0:
-        raise Invalid("target.url", "has port 0; write 1 to 65535, or no port")
-    _check_host(parts, allowed_networks)
+        raise Invalid(field, "has port 0; write 1 to 65535, or no port")
+    _check_host(parts, field, allowed_networks)
 
 
-def _check_host(parts: SplitResult, allowed_networks: tuple[str, ...]) -> None:
+def _check_host(parts: SplitResult, field: str, allowed_networks: tuple[str, ...]) -> None:
     host = parts.hostname or ""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         if len(host) > 253 or not all(map(_HOST_LABEL.fullmatch, host.removesuffix(".").split("."))):
-            raise Invalid("target.url", f"{host!r} is no host name") from None
+            raise Invalid(field, f"{host!r} is no host name") from None
         return
     allowed = any(address in ipaddress.ip_network(network, strict=False) for network in allowed_networks)
     if not address.is_global and not allowed:
-        raise Invalid("target.url", f"{host} is a private address, which webhooks must not reach")
+        raise Invalid(field, f"{host} is a private address, which webhooks must not reach")
     if parts.scheme == "http" and not allowed:
-        raise Invalid("target.url", f"must begin with https://: {host} is in none of the networks that http may reach")
+        raise Invalid(field, f"must begin with https://: {host} is in none of the networks that http may reach")
 
 
 def _check_secret(secret: str, tenant: str, field: str) -> None:

@@ -19,6 +19,7 @@ from ..alert_answers import ChannelAnswer, ChannelsAnswer, NoticeAnswer
 from ..alert_schemas import ChannelBody, QuietHoursBody
 from ..reading import JSON
 from ..requests import caller_of, once_of
+from ..targets import check_url
 
 router = APIGatewayHttpRouter()
 
@@ -93,6 +94,8 @@ def _channel(owner: str, name: str, body: ChannelBody) -> Channel:
         if field not in said:
             raise Invalid(field, f"is missing; a channel of the kind {body.kind} needs it")
     quiet = None if body.quiet_hours is None else _quiet_hours(body.quiet_hours)
+    if body.url is not None:
+        check_url(body.url, "url", from_environment().webhook_allowed_networks)
     address = address_of(body.kind, said)
     return Channel(owner, name, address, body.template, quiet, body.default, body.description)
 

@@ -1,6 +1,7 @@
 """/v1/dead-letters: runs that ended without having done their work, looked at and let go of."""
 
 import functools
+from collections.abc import Sequence
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
@@ -11,8 +12,10 @@ from cronfleet import bootstrap
 from cronfleet.domain.dead_letter import Kind, LetterFilter
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.freeze import label_hashes
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.redrive import AskedRedrive
 from cronfleet.domain.rerun import Version
+from cronfleet.domain.run import RunKey
 from cronfleet.services.dead_letters import DeadLetters
 from cronfleet.services.redrives import Redrives
 from cronfleet.settings import from_environment
@@ -64,6 +67,7 @@ def list_letters(  # noqa: PLR0913 - a parameter of the query each
     """
     caller = caller_of(router.current_event.raw_event)
     if kind == p.UNREADABLE:
+        _check_alone(group=group, schedule=schedule, label=label, signature=signature, to=to, **{"from": from_})
         page = _service().unreadable(caller, cursor=cursor, limit=limit)
         return Response(200, JSON, {"dead_letters": list(page.items), "cursor": page.cursor})
     asked = LetterFilter(
@@ -71,8 +75,7 @@ def list_letters(  # noqa: PLR0913 - a parameter of the query each
         label_hashes(labels_of(label)),
         signature,
         None if kind is None else Kind(kind),
-        moment_of(from_, "from"),
-        moment_of(to, "to"),
+        *_stretch(from_, to, ""),
     )
     if group is not None:
         return Response(200, JSON, _service().groups(caller, asked, cursor=cursor))
@@ -100,6 +103,7 @@ def discard(
     if (body.run_ids is None) == (body.filter is None):
         raise Invalid("filter", "or run_ids: write one of them; {} as a filter means every dead letter")
     if body.run_ids is not None:
+        _check_run_ids(body.run_ids)
         if body.expected not in (None, len(body.run_ids)):
             raise Invalid("expected", f"is {body.expected}, and run_ids names {len(body.run_ids)}")
         if dry_run == "true":
@@ -145,6 +149,7 @@ def redrive(
 def _asked(body: RedriveBody) -> AskedRedrive:
     if (body.run_ids is None) == (body.filter is None):
         raise Invalid("filter", "or run_ids: write one of them; {} as a filter means every dead letter")
+    _check_run_ids(body.run_ids or ())
     said = body.filter or LetterFilterBody()
     override = override_of(body)
     return AskedRedrive(
@@ -163,12 +168,34 @@ def _asked(body: RedriveBody) -> AskedRedrive:
     )
 
 
+def _check_alone(**others: str | None) -> None:
+    """Raises `Invalid` for what says nothing of a message that nobody can read."""
+    for name, value in others.items():
+        if value is not None:
+            raise Invalid(name, "is not known of what nobody can read; leave it out, or kind=unreadable")
+
+
+def _stretch(from_: str | None, to: str | None, parent: str) -> tuple[Instant | None, Instant | None]:
+    from_at, to_at = moment_of(from_, f"{parent}from"), moment_of(to, f"{parent}to")
+    if from_at is not None and to_at is not None and to_at <= from_at:
+        raise Invalid(f"{parent}to", f"is not after {parent}from; write the first moment that is not meant any more")
+    return from_at, to_at
+
+
+def _check_run_ids(run_ids: Sequence[str]) -> None:
+    for place, run_id in enumerate(run_ids):
+        try:
+            RunKey.parse(run_id)
+        except Invalid as error:
+            raise Invalid(f"run_ids.{place}", error.reason) from error
+
+
 def filter_of(body: LetterFilterBody) -> LetterFilter:
     """Which letters `body` means; raises `Invalid`."""
     return LetterFilter(
         body.schedule,
         label_hashes(checked_labels(body.labels, "filter.labels")),
         body.signature,
-        from_at=moment_of(body.from_, "filter.from"),
-        until_at=moment_of(body.to, "filter.to"),
+        None,
+        *_stretch(body.from_, body.to, "filter."),
     )

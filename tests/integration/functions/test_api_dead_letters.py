@@ -267,7 +267,7 @@ def test_a_viewer_looks_and_an_operator_discards(quick: Api) -> None:
         ({"run_ids": ["x"] * 26}, "run_ids"),
         ({"run_ids": [7]}, "run_ids.0"),
         ({"run_ids": "x"}, "run_ids"),
-        ({"run_ids": ["no run id"]}, "run_id"),
+        ({"run_ids": ["no run id"]}, "run_ids.0"),
         ({"filter": {"signature": "xyz"}}, "filter.signature"),
         ({"filter": {"signature": "0F3A9BE1C2D4"}}, "filter.signature"),
         ({"filter": {"schedule": "a b"}}, "filter.schedule"),
@@ -394,7 +394,7 @@ def test_a_redrive_is_resumed_without_a_failure_and_other_operations_have_none(q
     [
         ({}, "filter"),
         ({"run_ids": ["x"], "filter": {}}, "filter"),
-        ({"run_ids": ["x"]}, "run_id"),
+        ({"run_ids": ["x"]}, "run_ids.0"),
         ({"run_ids": ["x"] * 201}, "run_ids"),
         ({"run_ids": []}, "run_ids"),
         ({"filter": {"signature": 7}}, "filter.signature"),

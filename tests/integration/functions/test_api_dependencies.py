@@ -73,7 +73,7 @@ def test_parents_that_name_different_times_are_warned_of(family):
         ({"after": ["load", "load"]}, "trigger.after[1]", "names load twice"),
         ({"after": ["no such id!"]}, "trigger.after[0]", "is no id of a schedule"),
         ({"after": ["nobody"]}, "trigger.after", "there is no schedule nobody"),
-        ({"after": ["load"], "within": "8d"}, "trigger.within", "is longer than 7d"),
+        ({"after": ["load"], "within": "8d"}, "trigger.within", "is not between 1s and 7d"),
         ({"after": ["load"], "within": "soon"}, "trigger.within", ""),
         ({"after": ["load"], "on": "maybe"}, "trigger.on", "success"),
         ({"after": ["load"], "else": "cry"}, "trigger.else", "skip"),

@@ -90,8 +90,8 @@ def test_a_host_that_may_no_longer_be_called_does_not_come_back(memory, monkeypa
     assert memory.call("GET", BASE).json["version"] == 3
 
 
-def _refuse(parts, allowed_networks):
-    raise Invalid("target.url", f"{parts.hostname} may not be called any more")
+def _refuse(parts, field, allowed_networks):
+    raise Invalid(field, f"{parts.hostname} may not be called any more")
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def _refuse(parts, allowed_networks):
     [
         ("GET", "/v1/schedules/absent/versions", None, 404, ["schedule_id"]),
         ("GET", "/v1/schedules/absent/versions/1", None, 404, ["schedule_id"]),
-        ("GET", f"{BASE}/versions/2", None, 404, ["version_id"]),
-        ("GET", f"{BASE}/versions/1/diff?to=2", None, 404, ["version_id"]),
+        ("GET", f"{BASE}/versions/2", None, 404, ["version"]),
+        ("GET", f"{BASE}/versions/1/diff?to=2", None, 404, ["version"]),
         ("GET", f"{BASE}/versions/0", None, 400, ["version"]),
         ("GET", f"{BASE}/versions/one", None, 400, ["version"]),
         ("GET", f"{BASE}/versions/1/diff?to=x", None, 400, ["to"]),

@@ -95,12 +95,9 @@ def _within(asked: object) -> int:
     if asked is None:
         return DEFAULT_WITHIN_SECONDS
     try:
-        seconds = parse_interval(asked)
+        return parse_interval(asked, longest=LONGEST_WITHIN_SECONDS)
     except Invalid as error:
         raise Invalid("within", error.reason) from error
-    if seconds > LONGEST_WITHIN_SECONDS:
-        raise Invalid("within", f"{asked} is longer than {interval_text(LONGEST_WITHIN_SECONDS)}")
-    return seconds
 
 
 def _choice(fields: Mapping[str, object], name: str, choices: Any, default: Any) -> Any:

@@ -31,10 +31,12 @@ class Invalid(CronfleetError):
 class NotFound(CronfleetError):
     """There is no such thing, or it belongs to another tenant: the caller cannot tell which."""
 
-    def __init__(self, what: str, name: str) -> None:
+    def __init__(self, what: str, name: str, field: str = "") -> None:
         super().__init__(f"there is no {what} {name!r}")
         self.what = what
         self.name = name
+        self.field = field
+        """What of the body named it; empty: it is in the path."""
 
 
 class Conflict(CronfleetError):

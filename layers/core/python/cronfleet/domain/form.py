@@ -13,7 +13,7 @@ from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.objective_form import objectives_form
 from cronfleet.domain.outlook import NamedFire
-from cronfleet.domain.reason import Reason
+from cronfleet.domain.reason import Reason, detail_form
 from cronfleet.domain.run import Attempt, Run
 from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
@@ -159,7 +159,7 @@ def reason_form(reason: Reason | None) -> Form | None:
     """Why: the code, a sentence, and details."""
     if reason is None:
         return None
-    return {"code": reason.code.value, "text": reason.text, "detail": dict(reason.detail)}
+    return {"code": reason.code.value, "text": reason.text, "detail": detail_form(reason.detail)}
 
 
 def fire_form(fire: Fire) -> Form:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from cronfleet.domain.audit import base32, id_prefix
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.instant import DAY, Instant, to_text
+from cronfleet.domain.reason import detail_form
 
 PLATFORM: Final = "_platform"
 """Who the installation's own incidents and channels belong to. No tenant's id begins so."""
@@ -188,7 +189,7 @@ def incident_form(incident: Incident) -> dict[str, Any]:
         "schedule_id": incident.schedule_id or None,
         "status": incident.status.value,
         "text": incident.broken.text,
-        "detail": dict(incident.broken.detail),
+        "detail": detail_form(incident.broken.detail),
         "schedules": list(incident.broken.schedules),
         "schedule_count": incident.broken.count,
         "broken_since": to_text(incident.broken.since_at),

@@ -57,13 +57,10 @@ def _seconds(form: Mapping[str, Any], name: str) -> int | None:
         return None
     field = f"objectives.{name}"
     try:
-        seconds = parse_interval(text)
+        return parse_interval(text, longest=LONGEST_SECONDS)
     except Invalid as error:
         learned = f", or {LEARNED}" if name == "runs_no_longer_than" else ""
         raise Invalid(field, error.reason.replace("interval", "duration") + learned) from error
-    if seconds > LONGEST_SECONDS:
-        raise Invalid(field, f"is {text}; {interval_text(LONGEST_SECONDS)} is the most")
-    return seconds
 
 
 def _channels(names: Sequence[str]) -> tuple[str, ...]:

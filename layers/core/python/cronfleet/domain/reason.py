@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from cronfleet.domain.instant import to_text
+
 Detail: TypeAlias = Mapping[str, str | int]
 
 
@@ -128,3 +130,11 @@ class Reason:
     code: Code
     text: str
     detail: Detail = field(default_factory=dict)
+
+
+def detail_form(detail: Detail) -> dict[str, object]:
+    """Details as callers see them: instants, whose names end in `_at`, as RFC 3339 text."""
+    return {
+        name: to_text(value) if name.endswith("_at") and isinstance(value, int) else value
+        for name, value in detail.items()
+    }

@@ -68,8 +68,10 @@ def parse_moment(text: object, field: str) -> Moment:
     return Moment(midnight + seconds, milliseconds, is_whole, _offset(text, field, match))
 
 
-def parse_interval(text: object) -> int:
-    """`10s`, `5m`, `1h`, `1d` as seconds."""
+def parse_interval(
+    text: object, shortest: int = SHORTEST_INTERVAL_SECONDS, longest: int = LONGEST_INTERVAL_SECONDS
+) -> int:
+    """`10s`, `5m`, `1h`, `1d` as seconds, of which there must be `shortest` to `longest`."""
     if not isinstance(text, str):
         raise Invalid("every", f"must be text such as 10s, 5m, 1h or 1d, not {type(text).__name__}")
     match = _DURATION.fullmatch(text)
@@ -78,8 +80,8 @@ def parse_interval(text: object) -> int:
             "every", f"{text[:LONGEST_MOMENT]!r} is no interval; write a whole number and s, m, h or d: 10s, 5m, 1h, 1d"
         )
     seconds = int(match[1]) * _UNITS[match[2]]
-    if not SHORTEST_INTERVAL_SECONDS <= seconds <= LONGEST_INTERVAL_SECONDS:
-        raise Invalid("every", f"{text} is not between {SHORTEST_INTERVAL_SECONDS} second and 366 days")
+    if not shortest <= seconds <= longest:
+        raise Invalid("every", f"{text} is not between {interval_text(shortest)} and {interval_text(longest)}")
     return seconds
 
 

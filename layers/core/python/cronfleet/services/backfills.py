@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cronfleet.domain.audit import subject
 from cronfleet.domain.backfill import MAX_SUBJECTS, Mode, Order, Place, Subject, Window, dates, is_wanted
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import Invalid, NotFound, QuotaExceeded
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant, to_text
@@ -210,6 +211,10 @@ class Backfills:
             hint = "the stretch names more dates; make it shorter, and backfill it in parts"
             raise QuotaExceeded("backfill_fires", len(places), most, hint)
         if not places:
+            follows = next((spec.trigger for spec in subjects.specs if isinstance(spec.trigger, AfterTrigger)), None)
+            if follows is not None and len(subjects.specs) == 1:
+                hint = f"runs after {follows.parents[0]} and names no times itself: backfill that, with flow_on"
+                raise Invalid("schedule", hint)
             raise Invalid("from", "and to hold no time that the trigger names, as it is now; there is nothing to run")
         return places
 
@@ -239,7 +244,7 @@ def subject_timers(
     if schedule_id is not None:
         timer = answer_of(lambda: store.get_timer(tenant, schedule_id))
         if timer is None or timer.status is Status.CANCELLED:
-            raise NotFound("schedule", schedule_id)
+            raise NotFound("schedule", schedule_id, f"{field_name.removesuffix('labels')}schedule")
         return [timer]
     selection = Selection(labels=labels)
     found: list[Timer] = []

@@ -127,12 +127,12 @@ class DeadLetters:
         kept = answer_of(lambda: self._store.get_log(row.key, row.attempt))
         return log_link_form(row.key, row.attempt, kept)
 
-    def _require(self, caller: Caller, run_id: str) -> Run:
+    def _require(self, caller: Caller, run_id: str, field: str = "") -> Run:
         key = RunKey.parse(run_id)
         row = answer_of(lambda: self._store.get_run(key)) if key.tenant == caller.tenant.tenant_id else None
         since = self._clock.now() - retention_of(caller.tenant)
         if row is None or row.status not in FAILED or row.until_nominal_at is not None or row.is_over_since(since):
-            raise NotFound("dead letter", run_id)
+            raise NotFound("dead letter", run_id, field)
         return row
 
     def unreadable(self, caller: Caller, *, cursor: str | None, limit: int) -> Page[Form]:
@@ -172,7 +172,7 @@ class DeadLetters:
         """Let go of these letters, all or none. `NotFound` for what is no letter, `Conflict` for what is settled."""
 
         def decide(now: Instant) -> Draft:
-            rows = [self._require(caller, run_id) for run_id in dict.fromkeys(run_ids)]
+            rows = [self._require(caller, run_id, "run_ids") for run_id in dict.fromkeys(run_ids)]
             over = [row for row in rows if not is_letter(row)]
             if over:
                 how = over[0].settled.how if over[0].settled else "over"

@@ -109,7 +109,7 @@ class Redrives:
         for key in keys:
             row = rows.get(key)
             if row is None or (row.settled is None and not is_letter(row)):
-                raise NotFound("dead letter", key.run_id)
+                raise NotFound("dead letter", key.run_id, "run_ids")
             if row.settled is not None:
                 raise Conflict(f"{key.run_id} is settled already: it was {row.settled.how}")
         if len(set(keys)) < len(keys):
