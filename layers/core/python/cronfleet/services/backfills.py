@@ -6,7 +6,6 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from cronfleet.domain.audit import subject
 from cronfleet.domain.backfill import MAX_SUBJECTS, Mode, Order, Place, Subject, Window, dates, is_wanted
 from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import Invalid, NotFound, QuotaExceeded
@@ -19,13 +18,11 @@ from cronfleet.domain.schedule import Spec, Status, Timer
 from cronfleet.domain.selection import Selection
 from cronfleet.domain.trigger import UNCOMPUTABLE
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import JobStore, Write
-from cronfleet.ports.operations import PutOperation
+from cronfleet.ports.job_store import JobStore
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
+from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of
 from cronfleet.services.date_history import standings
-from cronfleet.services.operation_errands import woken
-from cronfleet.services.operations import check_open
+from cronfleet.services.operations import check_open, check_stretch, making
 from cronfleet.services.quotas import TenantQuotas
 from cronfleet.services.runs import Override
 from cronfleet.services.selecting import everything
@@ -116,11 +113,7 @@ class Backfills:
                 return Draft([], Answer(operation_form(there)))
             change_id = self._ids.unique()
             made = self._made(caller, asked, subjects, total, (made_id, change_id), reason, now)
-            form = operation_form(made)
-            filed = subject("operation", made_id)
-            entry = audit(caller, change_id, now, "create_backfill", filed, after=form, reason=reason)
-            writes: list[Write] = [PutOperation(made, None), woken(self._store, made, now, self._shards), entry]
-            return Draft(writes, Answer(form, created=True))
+            return making(self._store, caller, made, now, shards=self._shards)
 
         return self._changing.change(caller, once, decide)
 
@@ -184,8 +177,7 @@ class Backfills:
         return _Subjects(timers, specs)
 
     def _check(self, caller: Caller, asked: AskedBackfill) -> None:
-        if asked.to_at <= asked.from_at:
-            raise Invalid("to", "is not after from; write the first moment that is not meant any more")
+        check_stretch(asked.from_at, asked.to_at)
         if asked.to_at > self._clock.now():
             raise Invalid("to", "lies ahead: what is to come, the schedule fires by itself; write a time that is past")
         if asked.override is not None:

@@ -138,6 +138,22 @@ def check_open(store: JobStore, tenant: str) -> None:
         )
 
 
+def check_stretch(from_at: Instant | None, to_at: Instant | None, parent: str = "") -> None:
+    """Raises `Invalid` for a stretch that ends before it begins; `parent` is what its fields stand below."""
+    if from_at is not None and to_at is not None and to_at <= from_at:
+        said = f"is not after {parent}from; write the first moment that is not meant any more"
+        raise Invalid(f"{parent}to", said)
+
+
+def making(store: JobStore, caller: Caller, made: Operation, now: Instant, *, shards: int) -> Draft:
+    """The new operation, carried on from `now` on, with its audit entry. Raises `Contended`."""
+    form, filed = operation_form(made), subject("operation", made.operation_id)
+    action = f"create_{WORDS[made.kind]}"
+    entry = audit(caller, made.change_id, now, action, filed, after=form, reason=made.reason)
+    writes: list[Write] = [PutOperation(made, None), woken(store, made, now, shards), entry]
+    return Draft(writes, Answer(form, created=True))
+
+
 def _stands(operation: Operation) -> dict[str, Any]:
     return {"status": operation.status.value, "counts": dict(operation.counts), "under_way": len(operation.open)}
 

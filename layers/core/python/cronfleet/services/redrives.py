@@ -4,29 +4,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.audit import subject
 from cronfleet.domain.dead_letter import is_letter
 from cronfleet.domain.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from cronfleet.domain.form import Form
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.operation import UNITS_PER_RUN, Kind, Operation, operation_id
-from cronfleet.domain.operation_form import operation_form
 from cronfleet.domain.quota import quotas_of, retention_of
 from cronfleet.domain.redrive import AskedRedrive, letters_of
 from cronfleet.domain.run import RunKey
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import JobStore, Write
-from cronfleet.ports.operations import PutOperation
+from cronfleet.ports.job_store import JobStore
 from cronfleet.services.access import Caller
-from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
+from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of
 from cronfleet.services.dead_letters import MAX_LOOKED_THROUGH, Counted, check_count
 from cronfleet.services.letters import Letters, within
-from cronfleet.services.operation_errands import woken
-from cronfleet.services.operations import check_open
+from cronfleet.services.operations import check_open, check_stretch, making
 from cronfleet.services.quotas import TenantQuotas
-
-REDRIVE: Final = "create_redrive"
-"""The audit log's word for it."""
 
 UNITS_PER_LETTER: Final = UNITS_PER_RUN + 4
 """Write units of a redriven letter: those of its new run, and its own row in the same transaction, with the index."""
@@ -82,17 +75,12 @@ class Redrives:
                 rate_per_minute=asked.rate_per_minute,
                 changed_at=now,
             )
-            form = operation_form(made)
-            filed = subject("operation", made.operation_id)
-            entry = audit(caller, change_id, now, REDRIVE, filed, after=form, reason=reason)
-            writes: list[Write] = [PutOperation(made, None), woken(self._store, made, now, self._shards), entry]
-            return Draft(writes, Answer(form, created=True))
+            return making(self._store, caller, made, now, shards=self._shards)
 
         return self._changing.change(caller, once, decide)
 
     def _count(self, caller: Caller, asked: AskedRedrive, now: Instant) -> Counted:
-        if asked.from_at is not None and asked.to_at is not None and asked.to_at <= asked.from_at:
-            raise Invalid("filter.to", "is not after filter.from; write the first moment that is not meant any more")
+        check_stretch(asked.from_at, asked.to_at, "filter.")
         if asked.run_ids is not None:
             return self._count_named(caller, asked.run_ids)
         meant = within(letters_of(asked.record(), now), now - retention_of(caller.tenant))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from cronfleet.domain.audit import schedule_subject, subject
+from cronfleet.domain.audit import schedule_subject
 from cronfleet.domain.backfill import Subject
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.errors import Conflict, Invalid, Miscounted, NotFound, QuotaExceeded
@@ -13,21 +13,18 @@ from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.frozen import frozen_reason, in_force
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.operation import DEFAULT_CONCURRENT, UNITS_PER_RUN, Kind, Operation, operation_id
-from cronfleet.domain.operation_form import operation_form
 from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rerun import WITH_SIGNATURE, Version, check_repeatable, pinned_version
 from cronfleet.domain.run import RERUN_CAUSE, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Status, Timer
 from cronfleet.ports.clock import Clock, Ids
-from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, Write
-from cronfleet.ports.operations import PutOperation
+from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore
 from cronfleet.services.access import Caller
 from cronfleet.services.backfills import subject_timers
 from cronfleet.services.changing import Answer, Changing, Draft, Once, answer_of, audit
 from cronfleet.services.freeze_watch import FreezeWatch
-from cronfleet.services.operation_errands import woken
 from cronfleet.services.operation_sources import queued
-from cronfleet.services.operations import check_open
+from cronfleet.services.operations import check_open, check_stretch, making
 from cronfleet.services.quotas import TenantQuotas
 from cronfleet.services.rerun_source import RerunSource
 from cronfleet.services.runs import Override
@@ -198,19 +195,14 @@ class Reruns:
             change_id = self._ids.unique()
             total = counted.count if counted.is_all else None
             made = replace(drafted, operation_id=operation_id(change_id), change_id=change_id, total=total)
-            form = operation_form(made)
-            filed = subject("operation", made.operation_id)
-            entry = audit(caller, change_id, now, "create_rerun", filed, after=form, reason=reason)
-            writes: list[Write] = [PutOperation(made, None), woken(self._store, made, now, self._shards), entry]
-            return Draft(writes, Answer(form, created=True))
+            return making(self._store, caller, made, now, shards=self._shards)
 
         return self._changing.change(caller, once, decide)
 
     def _draft(
         self, caller: Caller, asked: AskedRerun, reason: str, now: Instant, made_id: str, total: int | None
     ) -> Operation:
-        if asked.from_at is not None and asked.to_at is not None and asked.to_at <= asked.from_at:
-            raise Invalid("filter.to", "is not after filter.from; write the first moment that is not meant any more")
+        check_stretch(asked.from_at, asked.to_at, "filter.")
         if asked.override is not None:
             self._quotas.check_payload(self._quotas.tenant_of(caller), asked.override.payload)
         timers = self._timers(caller, asked)
