@@ -91,6 +91,21 @@ def test_it_heals_once_when_ticks_are_served_again() -> None:
     assert len(room.courier.delivered) == 6
 
 
+def test_a_sweeper_that_serves_the_shard_is_not_its_dispatcher_however_soon_the_next_sweep_comes() -> None:
+    room = furnished()
+    room.clock.set(NOW + 2 * MINUTE)
+    room.sweep_and_watch()
+    room.clock.advance(10 * SECOND)
+    room.sweep_and_watch()
+    for tenant in ("acme", "other", PLATFORM):
+        assert [one.status for one in room.all_incidents(tenant)] == [IncidentStatus.OPEN]
+    room.dispatcher().tick(Tick(0, slot_of(room.clock.now())), room.clock.now() + MINUTE)
+    room.clock.advance(SECOND)
+    room.sweep_and_watch()
+    for tenant in ("acme", "other", PLATFORM):
+        assert [one.status for one in room.all_incidents(tenant)] == [IncidentStatus.HEALED]
+
+
 def test_what_comes_due_while_it_is_stopped_is_added_without_a_word() -> None:
     room = furnished()
     room.clock.set(NOW + 2 * MINUTE)

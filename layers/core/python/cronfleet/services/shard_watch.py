@@ -6,13 +6,14 @@ once the shard's ticks are served again by their own dispatcher.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from cronfleet.domain.incident import PLATFORM, Broken, IncidentKind, Standing, named
 from cronfleet.domain.instant import SECOND, Instant, to_text
-from cronfleet.domain.lease import ShardLease
+from cronfleet.domain.lease import ShardLease, slot_of
 from cronfleet.domain.self_watch import Waiting, waits_for_claim
 from cronfleet.ports.alerts import PutAlert
 from cronfleet.ports.job_store import JobStore, Refused
@@ -35,6 +36,9 @@ MAX_STANDING_PAGES: Final = 20
 
 KIND: Final = IncidentKind.SHARD_STOPPED
 
+STOPPED_AT: Final = "stopped_at"
+"""In the detail of the installation's incident: the slot in which a sweep last found the shard stopped."""
+
 
 class ShardWatch:
     """Opens and ends the incidents of stopped shards."""
@@ -45,6 +49,12 @@ class ShardWatch:
 
     def stopped(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
         """Nobody serves `shard`: tell whom it harms, before anybody else dispatches it. Raises `NoAnswer`."""
+        self._tell_all(shard, lease, now)
+        # Whoever asks serves the shard next, in the dispatcher's place: that tick of `now` is not the dispatcher's.
+        seen = partial(_stopped_at, slot_at=slot_of(now))
+        self._incidents.widen(PLATFORM, _subject(shard), KIND, seen)
+
+    def _tell_all(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
         due = self._due(shard, now)
         first_at = min((one.since_at for one in due), default=now)
         if first_at > now - LATE_AFTER:
@@ -59,16 +69,24 @@ class ShardWatch:
         everybody = {f"{tenant}/{one}" for tenant, ids in concerned.items() for one in ids}
         self._tell(PLATFORM, shard, since_at, everybody)
 
-    def served(self, shards: Collection[int], now: Instant) -> None:
-        """These are served by their own ticks: what was told of them is over. Raises `NoAnswer`."""
+    def served(self, slots: Mapping[int, Instant], now: Instant) -> None:
+        """These shards were served lately, up to a slot: what was told of them is over. Raises `NoAnswer`.
+
+        Unless it was a sweeper that served that slot: then nothing is known.
+        """
         for shard, tenants in self._told().items():
-            if shard not in shards:
+            if shard not in slots or slots[shard] <= self._seen_stopped(shard):
                 continue
             text = f"shard {shard} is dispatched again, seen at {to_text(now)}"
             for tenant in tenants:
                 self._incidents.heal(tenant, _subject(shard), KIND, text)
                 self._forget(tenant, shard)
             self._incidents.heal(PLATFORM, _subject(shard), KIND, text)
+
+    def _seen_stopped(self, shard: int) -> Instant:
+        """The slot in which a sweep last found the shard stopped, and served it."""
+        found = self._incidents.find_open(PLATFORM, _subject(shard), KIND)
+        return 0 if found is None else int(found.broken.detail.get(STOPPED_AT, 0))
 
     def _tell(self, tenant: str, shard: int, since_at: Instant, ids: set[str]) -> None:
         names, count = named(ids)
@@ -129,6 +147,11 @@ class ShardWatch:
 
 def _subject(shard: int) -> str:
     return f"shard:{shard}"
+
+
+def _stopped_at(broken: Broken, slot_at: Instant) -> Broken:
+    known = int(broken.detail.get(STOPPED_AT, 0))
+    return replace(broken, detail={**broken.detail, STOPPED_AT: max(slot_at, known)})
 
 
 def _pointer(shard: int, tenant: str) -> str:

@@ -133,7 +133,7 @@ class Sweeper:
         self._letter_watch = letter_watch
         self._shard_watch = shard_watch
         self._self_watch = self_watch
-        self._served: set[int] = set()
+        self._served: dict[int, Instant] = {}
         self._overdue: dict[int, Sequence[Waiting]] = {}
         self._sealer = sealer
         self._retimings = retimings
@@ -229,7 +229,7 @@ class Sweeper:
         lease = ask(lambda: self._store.get_lease(shard))
         require_true_clock(self._store, self._telemetry, shard=shard)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
-            self._served.add(shard)
+            self._served[shard] = lease.slot_at
             self._look_overdue(shard, now)
             return
         report.quiet_shards += 1
@@ -250,7 +250,7 @@ class Sweeper:
         if self._shard_watch is None:
             return
         try:
-            self._shard_watch.served(frozenset(self._served), now)
+            self._shard_watch.served(self._served, now)
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("shard_watch_stopped", error=str(error))
 
