@@ -5,7 +5,6 @@ from typing import Final
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from cronfleet import settings
@@ -57,14 +56,7 @@ class Clerk(Function):
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
         self._grant_operations(job_store)
         self._grant_alerts(job_store, config)
-        self.function.add_event_source(
-            event_sources.SqsEventSource(
-                errand_queue.queue,
-                batch_size=1,
-                report_batch_item_failures=True,
-                max_concurrency=LOCAL_CONCURRENCY if config.local else CONCURRENCY,
-            )
-        )
+        self.take_from(errand_queue.queue, max_concurrency=LOCAL_CONCURRENCY if config.local else CONCURRENCY)
         self._alarm(errand_queue, config)
 
     def _grant_operations(self, job_store: JobStore) -> None:

@@ -5,7 +5,6 @@ from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from cronfleet.adapters.dynamodb import schema
@@ -56,14 +55,7 @@ class DeadLetters(Function):
         # Messages that nobody can read.
         job_store.grant(self.role, schema.SHARDS, APPEND)
         for source in sources:
-            self.function.add_event_source(
-                event_sources.SqsEventSource(
-                    source.dead_letters,
-                    batch_size=1,
-                    report_batch_item_failures=True,
-                    max_concurrency=CONCURRENCY,
-                )
-            )
+            self.take_from(source.dead_letters, max_concurrency=CONCURRENCY)
             self._alarm(source, config)
 
     def _alarm(self, source: Queue, config: Config) -> None:

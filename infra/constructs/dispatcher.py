@@ -6,7 +6,6 @@ from typing import Final
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from cronfleet import settings
@@ -49,15 +48,11 @@ class Dispatcher(Function):
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
         event_bus.grant_tell(self.role)
-        self.function.add_event_source(
-            event_sources.SqsEventSource(
-                tick_queue.queue,
-                batch_size=1,
-                report_batch_item_failures=True,
-                provisioned_poller_config=None if config.local else _pollers_for(config.shards),
-                # One for each shard: on a small machine, five that start cold take a minute from everything else.
-                max_concurrency=max(FEWEST_POLLERS, config.shards) if config.local else None,
-            )
+        self.take_from(
+            tick_queue.queue,
+            pollers=None if config.local else _pollers_for(config.shards),
+            # One for each shard: on a small machine, five that start cold take a minute from everything else.
+            max_concurrency=max(FEWEST_POLLERS, config.shards) if config.local else None,
         )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as event_sources
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronfleet import settings
@@ -71,6 +73,24 @@ class Function(Construct):
             )
         )
         return role
+
+    def take_from(
+        self,
+        queue: sqs.IQueue,
+        *,
+        max_concurrency: int | None = None,
+        pollers: lambda_.ProvisionedPollerConfig | None = None,
+    ) -> None:
+        """Run for each message of `queue`, alone in its batch: it has no neighbours that it could fail."""
+        self.function.add_event_source(
+            event_sources.SqsEventSource(
+                queue,
+                batch_size=1,
+                report_batch_item_failures=True,
+                provisioned_poller_config=pollers,
+                max_concurrency=max_concurrency,
+            )
+        )
 
 
 def _environment(config: Config, part: Part) -> dict[str, str]:

@@ -4,7 +4,6 @@ from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda_event_sources as event_sources
 from constructs import Construct
 
 from cronfleet import settings
@@ -52,15 +51,8 @@ class Worker(Function):
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.
         own_queue.grant_send(self.role)
-        self.function.add_event_source(
-            event_sources.SqsEventSource(
-                own_queue.queue,
-                batch_size=1,
-                report_batch_item_failures=True,
-                # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
-                max_concurrency=config.worker_concurrency.get(tier),
-            )
-        )
+        # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
+        self.take_from(own_queue.queue, max_concurrency=config.worker_concurrency.get(tier))
 
     def _grant_store(self, job_store: JobStore) -> None:
         """What an attempt reads and writes, from its start to its end."""
