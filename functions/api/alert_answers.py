@@ -1,6 +1,6 @@
 """Alert answers: channels, incidents, notices."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -86,3 +86,33 @@ class ToldIncidentAnswer(IncidentAnswer):
     """An incident, and what became of its messages."""
 
     notices: list[NoticeAnswer] = Field(description="One for each edge and channel.")
+
+
+class ObjectiveAnswer(Answered):
+    """One thing that is expected of a schedule."""
+
+    kind: str = Field(description="What is expected, as the schedule names it.", examples=["starts_within"])
+    expected: str = Field(description="As it was written.", examples=["5m"])
+    state: Literal["kept", "broken", "not_watched", "not_judged_yet"] = Field(
+        description="`not_watched`: while the schedule is paused, held or frozen; a held one is watched for pings."
+    )
+    incident: IncidentAnswer | None = Field(description="The open incident, where it is broken.")
+
+
+class LearnedAnswer(Answered):
+    """How long runs took."""
+
+    successes: int = Field(description="How many this was learned from; the newest 50.")
+    median_ms: int = Field(description="Half of them took no longer.")
+    p95_ms: int = Field(description="19 of 20 took no longer.")
+    limit_seconds: int = Field(description="What `learned` takes for too long.")
+
+
+class ObjectivesAnswer(Answered):
+    """What is expected of a schedule, and how it stands."""
+
+    schedule_id: str = Field(description="The schedule that was asked for.")
+    objectives: list[ObjectiveAnswer] = Field(description="Empty: nothing is expected of it.")
+    channels: list[str] = Field(description="Who is told, by name; none: the default channels.")
+    judged_until: Time | None = Field(description="Every deadline up to then was judged; null: none yet.")
+    learned: LearnedAnswer | None = Field(description="Null: fewer than five successes, or nothing is expected.")

@@ -58,6 +58,7 @@ TAGS: Final = {
     "operations": "Backfills, re-runs and redrives alike: how far they are; pause, resume, cancel.",
     "ledger": "Why a schedule ran at a time, or did not.",
     "dependencies": "What a schedule runs after, and what runs after it.",
+    "objectives": "What is expected of a schedule, and how that stands.",
     "channels": "Where incidents are told: SNS, webhook, e-mail, Slack-compatible chats.",
     "incidents": "What was promised and is broken, from when that is noticed until it is whole again.",
     "notices": "What became of each message.",

@@ -37,6 +37,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/schedules/{schedule_id}/shadow"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/heartbeat"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/dependencies"): Role.VIEWER,
+    ("GET", "/v1/schedules/{schedule_id}/objectives"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/versions"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/versions/{version}/diff"): Role.VIEWER,

@@ -6,6 +6,8 @@ import pytest
 
 from cronfleet.domain.errand import ErrandKind
 from cronfleet.domain.incident import Broken, IncidentKind
+from cronfleet.domain.watch import Watch
+from cronfleet.ports.alerts import PutAlert
 from cronfleet.services.incidents import Incidents
 from tests.support.api import NIGHTLY, Api, api_on_memory
 from tests.support.settable_clock import NOON, CountingIds
@@ -151,3 +153,30 @@ def test_the_installations_own_are_for_platform_admins(api: Api) -> None:
     body = {"kind": "webhook", "url": "https://alerts.example.com/in", "default": True}
     assert api.call("PUT", "/v1/channels/ops?scope=platform", body, role="platform_admin").status == 201
     assert api.call("GET", "/v1/channels").json["channels"] == []
+
+
+def test_a_schedule_says_how_what_is_expected_of_it_stands(api: Api) -> None:
+    api.register(objectives=OBJECTIVES)
+    path = "/v1/schedules/nightly/objectives"
+    fresh = api.call("GET", path)
+    assert fresh.status == 200
+    states = [(one["kind"], one["expected"], one["state"]) for one in fresh.json["objectives"]]
+    assert states == [
+        ("starts_within", "5m", "not_judged_yet"),
+        ("succeeds_by", "06:00", "not_judged_yet"),
+        ("runs_no_longer_than", "learned", "not_judged_yet"),
+    ]
+    assert (fresh.json["judged_until"], fresh.json["learned"]) == (None, None)
+    incident = opened(api)
+    api.store.commit([PutAlert(Watch("acme", "nightly", NOON, NOON, rev=1))])
+    broken = api.call("GET", path).json
+    assert [one["state"] for one in broken["objectives"]] == ["broken", "kept", "kept"]
+    assert broken["objectives"][0]["incident"]["id"] == incident.incident_id
+    api.call("POST", "/v1/schedules/nightly/pause", {"reason": "holiday"})
+    assert [one["state"] for one in api.call("GET", path).json["objectives"]] == ["broken", *["not_watched"] * 2]
+    assert api.call("GET", path, tenant="rival").status == 404
+
+
+def test_a_schedule_of_which_nothing_is_expected_says_so(api: Api) -> None:
+    api.register()
+    assert api.call("GET", "/v1/schedules/nightly/objectives").json["objectives"] == []

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
     from cronfleet.services.noticing import Noticing
+    from cronfleet.services.objectives import ScheduleObjectives
     from cronfleet.services.operation_doer import OperationDoer
     from cronfleet.services.operation_sources import Source
     from cronfleet.services.operations import Operations
@@ -402,6 +403,13 @@ def audit_log(settings: Settings) -> "AuditLog":
     from cronfleet.services.audit_log import AuditLog
 
     return AuditLog(store=_store(settings), clock=SystemClock())
+
+
+def objectives(settings: Settings) -> "ScheduleObjectives":
+    """What is expected of schedules, and how it stands."""
+    from cronfleet.services.objectives import ScheduleObjectives
+
+    return ScheduleObjectives(store=_store(settings), clock=SystemClock())
 
 
 def lineage(settings: Settings) -> "Lineage":
