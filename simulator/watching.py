@@ -20,7 +20,7 @@ from cronfleet.domain.errand import ErrandKind, new_errand
 from cronfleet.domain.heartbeat import Ping
 from cronfleet.domain.incident import Incident
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
-from cronfleet.domain.letter import Letter
+from cronfleet.domain.message import Message
 from cronfleet.domain.objective import Objectives
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.run import Outcome
@@ -59,9 +59,9 @@ class Keeping:
     def __init__(self, told: Counter[str]) -> None:
         self._told = told
 
-    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:  # noqa: ARG002 - it is there at once
+    def deliver(self, channel: Channel, message: Message, deadline_at: Instant) -> Result:  # noqa: ARG002 - it is there at once
         """Note it."""
-        self._told[letter.letter_id] += 1
+        self._told[message.notice_id] += 1
         return Result(Outcome.SUCCEEDED)
 
 

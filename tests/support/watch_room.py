@@ -9,7 +9,7 @@ from cronfleet.domain.channel import Channel, SlackAddress
 from cronfleet.domain.errand import Errand, ErrandKind
 from cronfleet.domain.incident import Incident, IncidentStatus
 from cronfleet.domain.instant import HOUR, Instant
-from cronfleet.domain.letter import Letter
+from cronfleet.domain.message import Message
 from cronfleet.domain.objective import Objectives
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Timer
@@ -29,18 +29,18 @@ SHARDS = 1
 class KeepingCourier:
     """Delivers into a list; what `answers` holds first comes before success."""
 
-    delivered: list[tuple[str, Letter]] = field(default_factory=list)
+    delivered: list[tuple[str, Message]] = field(default_factory=list)
     answers: list[Result] = field(default_factory=list)
 
-    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:
+    def deliver(self, channel: Channel, message: Message, deadline_at: Instant) -> Result:
         if self.answers:
             return self.answers.pop(0)
-        self.delivered.append((channel.name, letter))
+        self.delivered.append((channel.name, message))
         return Result(Outcome.SUCCEEDED)
 
     @property
     def titles(self) -> list[str]:
-        return [letter.title for _, letter in self.delivered]
+        return [message.title for _, message in self.delivered]
 
 
 class WatchRoom(World):

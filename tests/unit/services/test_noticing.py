@@ -113,10 +113,10 @@ def test_quiet_hours_hold_what_comes_up_and_one_summary_tells_it_all() -> None:
     room.clock.set(at("2026-12-01 07:00"))
     room.tell()
     room.tell()
-    ((name, letter),) = room.courier.delivered
+    ((name, message),) = room.courier.delivered
     assert name == "night"
-    assert letter.title == "[SUMMARY] 3 in quiet hours, 1 still broken"
-    first, *rest = letter.text.splitlines()
+    assert message.title == "[SUMMARY] 3 in quiet hours, 1 still broken"
+    first, *rest = message.text.splitlines()
     assert first == "2026-12-01 02:00 UTC  [BROKEN] first: did not start in time"
     assert set(rest) == {
         "2026-12-01 03:00 UTC  [BROKEN] second: did not start in time",
@@ -150,5 +150,5 @@ def test_a_clerk_that_dies_at_any_call_loses_nothing_and_tells_it_under_one_id(c
         room.tell()
         room.clock.set(at("2026-12-01 07:00"))
         room.tell()
-        assert len({letter.letter_id for _, letter in room.courier.delivered}) == 1
+        assert len({message.notice_id for _, message in room.courier.delivered}) == 1
         assert len(room.courier.delivered) <= 2

@@ -1,4 +1,4 @@
-"""Couriers: a letter reaches a topic, an e-mail, a signed webhook and a chat, and what goes wrong is said."""
+"""Couriers: a message reaches a topic, an e-mail, a signed webhook and a chat, and what goes wrong is said."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from cronfleet.adapters.targets.couriers import AllCouriers
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.channel import SnsAddress, WebhookAddress
 from cronfleet.domain.instant import SECOND
-from cronfleet.domain.letter import Letter, incident_letter
+from cronfleet.domain.message import Message, incident_message
 from cronfleet.domain.run import Outcome
 from tests.support.alert_examples import CHANNEL, EMAIL, INCIDENT, NOTICE, SLACK
 from tests.support.settable_clock import NOON, SettableClock
 
-LETTER = incident_letter(NOTICE, INCIDENT, CHANNEL)
+MESSAGE = incident_message(NOTICE, INCIDENT, CHANNEL)
 
 
 @pytest.fixture(autouse=True)
@@ -33,9 +33,9 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def deliver(channel: Any, sender: str = "", letter: Letter = LETTER) -> Result:
+def deliver(channel: Any, sender: str = "", message: Message = MESSAGE) -> Result:
     courier = AllCouriers(clock=SettableClock(), sender=sender)
-    return courier.deliver(channel, letter, NOON + 10 * SECOND)
+    return courier.deliver(channel, message, NOON + 10 * SECOND)
 
 
 def test_a_topic_gets_the_subject_and_the_whole_as_json() -> None:

@@ -8,7 +8,7 @@ from cronfleet.domain.attempt import Result
 from cronfleet.domain.channel import Channel
 from cronfleet.domain.incident import Incident, IncidentKind, Standing
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.letter import Letter
+from cronfleet.domain.message import Message
 from cronfleet.domain.notice import Notice
 from cronfleet.domain.watch import Watch
 from cronfleet.ports.page import Page
@@ -67,6 +67,6 @@ class AlertStore(Protocol):
 class Courier(Protocol):
     """Tells a channel."""
 
-    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:
+    def deliver(self, channel: Channel, message: Message, deadline_at: Instant) -> Result:
         """Deliver once. What goes wrong is in the result, and whether another try may mend it; never raises."""
         ...

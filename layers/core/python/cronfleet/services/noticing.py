@@ -8,7 +8,7 @@ from cronfleet.domain.channel import Channel
 from cronfleet.domain.errand import ErrandKind, new_errand
 from cronfleet.domain.incident import Incident
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
-from cronfleet.domain.letter import Letter, incident_letter, summary_letter, trial_letter
+from cronfleet.domain.message import Message, incident_message, summary_message, trial_message
 from cronfleet.domain.notice import DELIVERY_TIME, Edge, Notice, NoticeStatus, summary_id_of
 from cronfleet.domain.run import Outcome
 from cronfleet.ports.alerts import Courier, PutAlert
@@ -53,13 +53,13 @@ class Noticing:
         quiet_until = self._quiet_until(notice, channel, now)
         if quiet_until is not None and self._held(notice, quiet_until, now):
             return None
-        letter = self._letter(notice, channel, now)
-        if letter is None:
+        message = self._message(notice, channel, now)
+        if message is None:
             self._noted(notice.dropped(now, _NOTHING))
             return None
         if until - now < LEAST_TIME:
             return ceil_second(now)
-        return self._delivered(notice, channel, letter, min(now + DELIVERY_TIME, until - SECOND))
+        return self._delivered(notice, channel, message, min(now + DELIVERY_TIME, until - SECOND))
 
     # --- quiet hours ---------------------------------------------------------------------------------------------
 
@@ -93,14 +93,14 @@ class Noticing:
 
     # --- what is told --------------------------------------------------------------------------------------------
 
-    def _letter(self, notice: Notice, channel: Channel, now: Instant) -> Letter | None:
+    def _message(self, notice: Notice, channel: Channel, now: Instant) -> Message | None:
         if notice.edge is Edge.TEST:
-            return trial_letter(notice, channel)
+            return trial_message(notice, channel)
         if notice.edge is Edge.SUMMARY:
             told = self._told_of(notice)
-            return summary_letter(notice, told, channel, now) if told else None
+            return summary_message(notice, told, channel, now) if told else None
         incident = self._incident(notice)
-        return None if incident is None else incident_letter(notice, incident, channel)
+        return None if incident is None else incident_message(notice, incident, channel)
 
     def _told_of(self, summary: Notice) -> Sequence[tuple[Notice, Incident]]:
         notices = ask(lambda: self._store.list_notices(summary.tenant, summary.holds))
@@ -114,8 +114,8 @@ class Noticing:
     def _incident(self, notice: Notice) -> Incident | None:
         return ask(lambda: self._store.get_incident(notice.tenant, notice.incident_id))
 
-    def _delivered(self, notice: Notice, channel: Channel, letter: Letter, deadline_at: Instant) -> Instant | None:
-        result = self._courier.deliver(channel, letter, deadline_at)
+    def _delivered(self, notice: Notice, channel: Channel, message: Message, deadline_at: Instant) -> Instant | None:
+        result = self._courier.deliver(channel, message, deadline_at)
         now = self._clock.now()
         if result.outcome is Outcome.SUCCEEDED:
             self._telemetry.count("notices_sent")

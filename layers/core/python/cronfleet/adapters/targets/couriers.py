@@ -1,4 +1,4 @@
-"""Couriers: carry a letter to a channel: a topic of SNS, a signed webhook, a chat, or an e-mail by SES.
+"""Couriers: carry a message to a channel: a topic of SNS, a signed webhook, a chat, or an e-mail by SES.
 
 Webhooks and chats go by the rules of webhook targets: the same addresses, one resolution of a name, redirects judged.
 """
@@ -18,8 +18,8 @@ from cronfleet.adapters.targets.webhook import Webhooks
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.channel import Channel, EmailAddresses, SlackAddress, SnsAddress, WebhookAddress
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.letter import (
-    Letter,
+from cronfleet.domain.message import (
+    Message,
     email_subject,
     email_text,
     slack_body,
@@ -49,10 +49,10 @@ class AllCouriers:
         self._sender = sender
         self._allowed_networks = allowed_networks
 
-    def deliver(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:
+    def deliver(self, channel: Channel, message: Message, deadline_at: Instant) -> Result:
         """See `Courier.deliver`. A fault of an adapter is logged with its traceback, and tried again."""
         try:
-            return self._dispatch(channel, letter, deadline_at)
+            return self._dispatch(channel, message, deadline_at)
         except SecretRefused as error:
             return Result(Outcome.FAILED, str(error), retryable=False)
         except SecretUnavailable as error:
@@ -66,34 +66,34 @@ class AllCouriers:
             logger.exception("courier_broken: %s", channel.name)
             return Result(Outcome.FAILED, type(error).__name__)
 
-    def _dispatch(self, channel: Channel, letter: Letter, deadline_at: Instant) -> Result:
+    def _dispatch(self, channel: Channel, message: Message, deadline_at: Instant) -> Result:
         address = channel.address
         match address:
             case SnsAddress(topic_arn):
-                _sns().publish(TopicArn=topic_arn, Subject=sns_subject(letter), Message=webhook_body(letter))
+                _sns().publish(TopicArn=topic_arn, Subject=sns_subject(message), Message=webhook_body(message))
                 return Result(Outcome.SUCCEEDED)
             case EmailAddresses(to):
-                return self._email(to, letter)
+                return self._email(to, message)
             case WebhookAddress(url, secret):
-                return self._post(channel, letter, url, webhook_body(letter), secret, deadline_at)
+                return self._post(channel, message, url, webhook_body(message), secret, deadline_at)
             case SlackAddress(url_secret, url):
                 where = url or self._secrets.read(channel.tenant, url_secret or "")
-                body = json.dumps(slack_body(letter), ensure_ascii=False)
-                return self._post(channel, letter, where, body, None, deadline_at)
+                body = json.dumps(slack_body(message), ensure_ascii=False)
+                return self._post(channel, message, where, body, None, deadline_at)
         assert_never(address)
 
     def _post(
-        self, channel: Channel, letter: Letter, url: str, body: str, secret: str | None, deadline_at: Instant
+        self, channel: Channel, message: Message, url: str, body: str, secret: str | None, deadline_at: Instant
     ) -> Result:
         seconds = (deadline_at - self._clock.now()) / SECOND
         return self._webhooks.post(
-            url, body, tenant=channel.tenant, secret=secret, webhook_id=f"notice_{letter.letter_id}", seconds=seconds
+            url, body, tenant=channel.tenant, secret=secret, webhook_id=f"notice_{message.notice_id}", seconds=seconds
         )
 
-    def _email(self, to: Sequence[str], letter: Letter) -> Result:
+    def _email(self, to: Sequence[str], message: Message) -> Result:
         if not self._sender:
             return Result(Outcome.FAILED, "the installation has no sender for e-mails; set one", retryable=False)
-        subject, text = {"Data": email_subject(letter)}, {"Data": email_text(letter)}
+        subject, text = {"Data": email_subject(message)}, {"Data": email_text(message)}
         content = {"Simple": {"Subject": subject, "Body": {"Text": text}}}
         _ses().send_email(FromEmailAddress=self._sender, Destination={"ToAddresses": list(to)}, Content=content)
         return Result(Outcome.SUCCEEDED)

@@ -1,4 +1,4 @@
-"""Letters: what a channel is told, written out for each kind of channel. Pure: the adapters only carry them."""
+"""Messages: what a channel is told, written out for each kind of channel. Pure: the adapters only carry them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -50,10 +50,10 @@ _TITLES: Final[Mapping[IncidentKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """What is told: `title` is one line, `text` the body for people, `fields` small facts, `form` all of it as JSON."""
 
-    letter_id: str
+    notice_id: str
     edge: Edge
     title: str
     text: str
@@ -62,8 +62,8 @@ class Letter:
     written_at: Instant
 
 
-def incident_letter(notice: Notice, incident: Incident, channel: Channel) -> Letter:
-    """The letter of an incident's edge, by the channel's template where it has one."""
+def incident_message(notice: Notice, incident: Incident, channel: Channel) -> Message:
+    """The message of an incident's edge, by the channel's template where it has one."""
     title = title_of(incident, notice.edge)
     zone = channel.quiet_hours.timezone if channel.quiet_hours is not None else ""
     facts = _facts(incident, zone)
@@ -80,7 +80,7 @@ def incident_letter(notice: Notice, incident: Incident, channel: Channel) -> Let
         "tenant": _tenant_shown(incident.tenant),
         "incident": incident_form(incident),
     }
-    return Letter(notice.notice_id, notice.edge, title, text, tuple(facts.items()), form, told_at)
+    return Message(notice.notice_id, notice.edge, title, text, tuple(facts.items()), form, told_at)
 
 
 def title_of(incident: Incident, edge: Edge) -> str:
@@ -89,7 +89,7 @@ def title_of(incident: Incident, edge: Edge) -> str:
     return f"[{_STATE[edge]}] {about}: {_TITLES[incident.kind]}"
 
 
-def trial_letter(notice: Notice, channel: Channel) -> Letter:
+def trial_message(notice: Notice, channel: Channel) -> Message:
     """What the test button sends."""
     title = f"[TEST] Cronfleet can reach {channel.name}"
     text = "Nothing is broken: somebody asked for this message to see that it arrives."
@@ -102,11 +102,11 @@ def trial_letter(notice: Notice, channel: Channel) -> Letter:
         "tenant": _tenant_shown(channel.tenant),
         "channel": channel.name,
     }
-    return Letter(notice.notice_id, Edge.TEST, title, text, (), form, notice.created_at)
+    return Message(notice.notice_id, Edge.TEST, title, text, (), form, notice.created_at)
 
 
-def summary_letter(notice: Notice, told: Sequence[tuple[Notice, Incident]], channel: Channel, now: Instant) -> Letter:
-    """One letter for all that came up in quiet hours, in the order in which it did."""
+def summary_message(notice: Notice, told: Sequence[tuple[Notice, Incident]], channel: Channel, now: Instant) -> Message:
+    """One message for all that came up in quiet hours, in the order in which it did."""
     lines = [f"{_when(one, incident, channel)}  {title_of(incident, one.edge)}" for one, incident in told]
     lines += [f"… and {notice.more} more"] if notice.more else []
     count = len(told) + notice.more
@@ -122,7 +122,7 @@ def summary_letter(notice: Notice, told: Sequence[tuple[Notice, Incident]], chan
         "count": count,
         "incidents": [{"edge": one.edge.value, "incident": incident_form(incident)} for one, incident in told],
     }
-    return Letter(notice.notice_id, Edge.SUMMARY, title, "\n".join(lines), (), form, now)
+    return Message(notice.notice_id, Edge.SUMMARY, title, "\n".join(lines), (), form, now)
 
 
 def _when(notice: Notice, incident: Incident, channel: Channel) -> str:
@@ -187,22 +187,22 @@ def _values(incident: Incident, edge: Edge, title: str, facts: Mapping[str, str]
 # --- for each kind of channel ----------------------------------------------------------------------------------
 
 
-def webhook_body(letter: Letter) -> str:
+def webhook_body(message: Message) -> str:
     """The body of a webhook, and the message of an SNS topic."""
-    return json.dumps(letter.form, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(message.form, separators=(",", ":"), ensure_ascii=False)
 
 
-def slack_body(letter: Letter) -> dict[str, Any]:
+def slack_body(message: Message) -> dict[str, Any]:
     """An incoming webhook's JSON: `text` for notifications and other servers, an attachment with blocks for Slack."""
     blocks: list[dict[str, Any]] = [
-        {"type": "section", "text": {"type": "mrkdwn", "text": f"*{_escaped(letter.title)}*"}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": _cut(_escaped(letter.text), MAX_SLACK_TEXT) or " "}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": f"*{_escaped(message.title)}*"}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": _cut(_escaped(message.text), MAX_SLACK_TEXT) or " "}},
     ]
-    if letter.fields:
-        fields = [{"type": "mrkdwn", "text": f"*{name}*\n{_escaped(value)}"} for name, value in letter.fields]
+    if message.fields:
+        fields = [{"type": "mrkdwn", "text": f"*{name}*\n{_escaped(value)}"} for name, value in message.fields]
         blocks.append({"type": "section", "fields": fields})
-    colour = _COLOURS.get(letter.edge, _GREY)
-    return {"text": _escaped(letter.title), "attachments": [{"color": colour, "blocks": blocks}]}
+    colour = _COLOURS.get(message.edge, _GREY)
+    return {"text": _escaped(message.title), "attachments": [{"color": colour, "blocks": blocks}]}
 
 
 def _escaped(text: str) -> str:
@@ -214,19 +214,19 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def email_subject(letter: Letter) -> str:
+def email_subject(message: Message) -> str:
     """One line."""
-    return _cut(" ".join(letter.title.split()), MAX_SUBJECT)
+    return _cut(" ".join(message.title.split()), MAX_SUBJECT)
 
 
-def email_text(letter: Letter) -> str:
+def email_text(message: Message) -> str:
     """Plain text: what is broken first, then the facts in a column."""
-    width = max((len(name) for name, _ in letter.fields), default=0)
-    facts = [f"{name + ':':<{width + 1}} {value}" for name, value in letter.fields]
-    return "\n".join([letter.text, "", *facts, "", "-- ", f"Cronfleet, notice {letter.letter_id}"]) + "\n"
+    width = max((len(name) for name, _ in message.fields), default=0)
+    facts = [f"{name + ':':<{width + 1}} {value}" for name, value in message.fields]
+    return "\n".join([message.text, "", *facts, "", "-- ", f"Cronfleet, notice {message.notice_id}"]) + "\n"
 
 
-def sns_subject(letter: Letter) -> str:
+def sns_subject(message: Message) -> str:
     """ASCII, one line, which is what SNS takes."""
-    plain = " ".join(letter.title.encode("ascii", "replace").decode().split())
+    plain = " ".join(message.title.encode("ascii", "replace").decode().split())
     return plain[:MAX_SUBJECT]
