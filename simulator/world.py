@@ -269,7 +269,6 @@ class World:
         Ticker(
             tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=self.shards
         ).tick()
-        Ticker(tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=SHARDS).tick()
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------
 
