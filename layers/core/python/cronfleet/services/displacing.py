@@ -1,7 +1,7 @@
 """Displacing: a run makes room for a newer one of its schedule or group (`overlap: cancel_other`)."""
 
 from cronfleet.domain.cancel_request import CancelRequest
-from cronfleet.domain.errors import Contended
+from cronfleet.domain.errors import ClockSkewed, Contended
 from cronfleet.domain.overlap import DISPLACED
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.clock import Clock
@@ -9,6 +9,7 @@ from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.cancelling import ask_to_cancel
 from cronfleet.services.endings import Endings
+from cronfleet.services.true_clock import true_now
 
 
 class Displacing:
@@ -22,9 +23,12 @@ class Displacing:
 
     def cancel(self, run_id: str, newer: Run) -> None:
         """Ask for the cancellation of the run: at once if it only waits, else its handler is asked to stop."""
-        request = CancelRequest(self._clock.now(), f"run {newer.key.run_id}", DISPLACED)
+        key = RunKey.parse(run_id)
         try:
-            ask_to_cancel(self._store, self._endings, RunKey.parse(run_id), request)
+            # The end of what only waits is written with this time.
+            now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
+            request = CancelRequest(now, f"run {newer.key.run_id}", DISPLACED)
+            ask_to_cancel(self._store, self._endings, key, request)
             self._telemetry.count("runs_displaced")
-        except (NoAnswer, Contended):
+        except (NoAnswer, Contended, ClockSkewed):
             self._telemetry.event("run_not_displaced", run_id=run_id, newer=newer.key.run_id)

@@ -122,8 +122,9 @@ class Finishing:
             self._ended(waiting, timer, slot)
             return
         if turn is None:
-            lets_go = is_inside and not waiting.attempts
-            self._gates.give_way(waiting, timer, self._clock.now(), lets_go=lets_go)
+            # It called nobody: the gate is as free as before it came.
+            freed_at = run.attempts[-1].started_at if is_inside and not waiting.attempts else None
+            self._gates.give_way(waiting, timer, self._clock.now(), freed_at)
         else:
             self._gates.queue(waiting, turn, run.attempt, self._clock.now())
         self._telemetry.count("attempts_held_back", reason=wait.reason.code.value)

@@ -131,17 +131,17 @@ class Gates:
             # Harmless: the next run finds that the gate's holder is finished, and takes its place.
             self._telemetry.count("gates_left")
 
-    def give_way(self, run: Run, timer: Timer, now: Instant, *, lets_go: bool = False) -> None:
+    def give_way(self, run: Run, timer: Timer, now: Instant, ended_at: Instant | None = None) -> None:
         """Leave the line: the run waits for something else now, and who comes after it must not wait for that too.
 
-        With `lets_go` it had got in already, and leaves the gate as well.
+        With `ended_at` it had got in already, and leaves the gate as well, which is free from then on.
         """
-        name, ended_at = gate_of(timer), now if lets_go else None
+        name = gate_of(timer)
         if name is None or (is_plain(timer) and ended_at is None):
             return
         try:
-            if is_plain(timer):
-                ask(partial(self._store.release_gate, name.tenant, name.schedule_id, run.key.run_id, now))
+            if is_plain(timer) and ended_at is not None:
+                ask(partial(self._store.release_gate, name.tenant, name.schedule_id, run.key.run_id, ended_at))
                 return
             for _ in range(MAX_GATE_ROUNDS):
                 before = ask(partial(self._store.get_gate, name))
