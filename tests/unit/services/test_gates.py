@@ -14,6 +14,7 @@ from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Outcome, RunKey, RunMessage, RunStatus
 from cronfleet.ports.target import Call
 from cronfleet.services.cancelling import ask_to_cancel
+from cronfleet.services.displacing import Displacing
 from cronfleet.services.endings import Endings
 from tests.support.actors import Actor
 from tests.support.builders import TENANT, cron, definition, message, timer
@@ -184,6 +185,17 @@ def test_a_newer_one_takes_the_place_of_one_that_still_waits() -> None:
     assert world.comes(THIRD) is RunStatus.WAITING
     assert world.status(SECOND_RUN) is RunStatus.CANCELLED
     assert world.line() == [THIRD.key.run_id]
+
+
+def test_a_worker_whose_clock_was_set_meanwhile_dates_no_end_by_it() -> None:
+    world = Queue(Overlap.CANCEL_OTHER)
+    world.comes(SECOND_RUN)
+    newer = world.row(SECOND_RUN.key)
+    assert newer is not None
+    world.store.state.skew_ms = HOUR
+    displacing = Displacing(store=world.store, endings=Endings(world.store), clock=world.clock, telemetry=world.notes)
+    displacing.cancel(SECOND_RUN.key.run_id, newer)
+    assert world.status(SECOND_RUN) is RunStatus.WAITING
 
 
 def test_a_retry_that_waits_is_cancelled_at_once_and_its_attempts_never_count_for_the_new_run() -> None:
