@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simulator import planted
 from simulator.faults import KINDS
-from simulator.planted_kin import KIN_FAULTS
+from simulator.planted_dependencies import DEPENDENCY_FAULTS
 from simulator.planting import plant
 
 DEFAULT_HOURS: Final = 2.0
@@ -56,7 +56,7 @@ def _run_planted(options: Any) -> int:
     from simulator.simulation import simulate
 
     for seed in range(options.seed, options.seed + options.seeds):
-        hours, families = options.hours or PLANTED_HOURS, fault in KIN_FAULTS
+        hours, families = options.hours or PLANTED_HOURS, fault in DEPENDENCY_FAULTS
         report = simulate(seed, hours, options.schedules, options.faults, families=families)
         if report.violation is not None:
             print(f"{fault.name}: caught by seed {seed}, the {seed - options.seed + 1}. of {options.seeds}")

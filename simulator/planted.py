@@ -8,10 +8,10 @@ from typing import Final
 
 from simulator.planted_audit import AUDIT_FAULTS
 from simulator.planted_cancels import CANCEL_FAULTS
+from simulator.planted_dependencies import DEPENDENCY_FAULTS
 from simulator.planted_edits import Edit, Planted
 from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_gates import GATE_FAULTS
-from simulator.planted_kin import KIN_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_operations import OPERATION_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
@@ -48,7 +48,7 @@ FAULTS: Final = (
     *RATE_FAULTS,
     *LETTER_FAULTS,
     *CANCEL_FAULTS,
-    *KIN_FAULTS,
+    *DEPENDENCY_FAULTS,
     *GATE_FAULTS,
     Planted(
         "claim-without-condition",

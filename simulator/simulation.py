@@ -10,14 +10,15 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import cancelling, doomed, freezing, kin, operating, population, quotas, zone_change
+from simulator import cancelling, doomed, freezing, operating, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
-from simulator.checkers.kin import check_kin
+from simulator.checkers.dependencies import check_dependencies
 from simulator.checkers.promises import Spans, first_violation
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
 from simulator.checkers.zone_change import check_zone_change
+from simulator.families import found_family
 from simulator.faults import MINUTE, NONE, drawn
 from simulator.world import START, World
 from simulator.zone_change import Upgrade
@@ -97,7 +98,7 @@ def simulate(
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
-    kinfolk = kin.found(world, random.Random(f"{seed}/kin"), START, calm_at) if families else None
+    family = found_family(world, random.Random(f"{seed}/kin"), START, calm_at) if families else None
     told = doomed.doom(world, random.Random(f"{seed}/doom"), START, calm_at) if deletion else None
     world.loop.run_until(calm_at)
     world.weather.calm()
@@ -107,7 +108,7 @@ def simulate(
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
     wrongs = [] if told is None else _doom_of(world, told, end_at)
-    wrongs += [] if kinfolk is None else check_kin(world, kinfolk, settled_at)
+    wrongs += [] if family is None else check_dependencies(world, family, settled_at)
     violation = min([one for one in (first_violation(world, spans), *wrongs) if one], default=None, key=_when)
     if upgrade is not None:
         broken = check_zone_change(world, upgrade, spans)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simulator import population, zone_change
 from simulator.checkers.nominals import instant, nominals
 from simulator.checkers.violation import Violation
-from simulator.kin import is_dependant
+from simulator.families import is_dependant
 from simulator.world import World
 
 NEW_EPOCH: Final = frozenset({"create", "retime", "resume", "cancel"})

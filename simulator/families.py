@@ -1,4 +1,4 @@
-"""Kin: schedules that run after one another, in diamonds, in a tenant of their own; callers pause and cancel some.
+"""Families: schedules that run after one another, in diamonds, in a tenant of their own; callers pause and cancel some.
 
 Their roots fire by the clock; `left` and `right` run after the root, `foot` after both. How each waits is drawn.
 """
@@ -29,7 +29,7 @@ ASKED: Final = 4
 
 
 @dataclass(frozen=True)
-class Kin:
+class Member:
     """One of them: whom it runs after, and how."""
 
     name: str
@@ -43,7 +43,7 @@ class Kin:
 class Family:
     """All of a world, by name."""
 
-    members: dict[str, Kin] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
 
 
 def is_dependant(key: tuple[str, str]) -> bool:
@@ -52,7 +52,7 @@ def is_dependant(key: tuple[str, str]) -> bool:
     return tenant == KINFOLK and not name.startswith("root")
 
 
-def found(world: World, rng: random.Random, begun_at: int, calm_at: int) -> Family:
+def found_family(world: World, rng: random.Random, begun_at: int, calm_at: int) -> Family:
     """Let diamonds live in `world`, which has just begun, and callers do things to them until the calm."""
     family = Family()
     quotas = (("burst", world.rate.burst), ("fires_per_second", world.rate.per_second))
@@ -60,12 +60,12 @@ def found(world: World, rng: random.Random, begun_at: int, calm_at: int) -> Fami
     for number in range(DIAMONDS):
         root, left, right = (f"{word}-{number}" for word in ("root", "left", "right"))
         _put(world, rng, root, IntervalTrigger(rng.choice(PERIODS), begun_at), begun_at)
-        family.members[root] = Kin(root)
+        family.members[root] = Member(root)
         for name, parents in ((left, (root,)), (right, (root,)), (f"foot-{number}", (left, right))):
             trigger = AfterTrigger(parents, rng.choice(list(On)), rng.choice(WITHIN), rng.choice(list(Else)))
             _put(world, rng, name, trigger, begun_at + len(family.members) * SECOND)
-            kin = Kin(name, parents, trigger.on.value, trigger.within_seconds, trigger.otherwise.value)
-            family.members[name] = kin
+            member = Member(name, parents, trigger.on.value, trigger.within_seconds, trigger.otherwise.value)
+            family.members[name] = member
     for _ in range(CHANGES):
         at = rng.randint(begun_at + 5 * MINUTE, max(begun_at + 5 * MINUTE, calm_at))
         action, change = _change(rng, at)

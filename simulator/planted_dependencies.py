@@ -7,7 +7,7 @@ from simulator.planted_edits import Edit, Planted
 _JOIN: Final = "cronfleet.domain.join"
 _DEPENDANTS: Final = "cronfleet.services.dependants"
 
-KIN_FAULTS: Final = (
+DEPENDENCY_FAULTS: Final = (
     Planted(
         "parents-end-unwritten",
         "the end of a parent is not written into the row that waits for it",
