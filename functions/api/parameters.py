@@ -26,6 +26,7 @@ OPERATION_ID: Final = r"^o[0-9a-f]{20}$"
 ALERT_ID: Final = r"^[0-9a-z]{1,40}$"
 """Of an incident, or of a notice."""
 BREAKER_ID: Final = rf"^(?:[a-z]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$"
+MESSAGE_ID: Final = r"^[0-9]{15}\.[A-Za-z0-9_-]{1,100}$"
 KEY_ID: Final = r"^[A-Za-z0-9-]{1,64}$"
 ACTION: Final = "^[a-z_]{0,64}$"
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
@@ -59,7 +60,7 @@ KeyId = Annotated[str, Path(pattern=KEY_ID, description="The id of an API key.")
 TenantId = Annotated[str, Path(pattern=ID, description="A tenant's id.")]
 UnreadableId = Annotated[
     str,
-    Path(pattern=r"^[0-9]{15}\.[A-Za-z0-9_-]{1,100}$", description="The id of a message that nobody can read."),
+    Path(pattern=MESSAGE_ID, description="The id of a message that nobody can read."),
 ]
 BreakerId = Annotated[
     str,

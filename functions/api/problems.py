@@ -29,7 +29,7 @@ from cronfleet.domain.errors import (
 )
 
 from .operation_schemas import ID_OR_NONE, SIGNATURE
-from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, OPERATION_ID, PREFIX, SUBJECT
+from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, MESSAGE_ID, OPERATION_ID, PREFIX, SUBJECT
 from .reading import NotJson, TooLarge, dotted, kind_of
 from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
@@ -281,6 +281,7 @@ PATTERNS: Final = {
     OPERATION_ID: "{shown} is no id of an operation: copy one from GET /v1/operations",
     ALERT_ID: "{shown} is no id: copy it from GET /v1/incidents",
     BREAKER_ID: "{shown} is no id of a breaker: copy one from GET /v1/breakers",
+    MESSAGE_ID: "{shown} is no id of such a message: copy one from GET /v1/dead-letters?kind=unreadable",
     KEY_ID: "{shown} is no id of an API key: copy one from GET /v1/tenants/{{id}}/keys",
     SUBJECT: "{shown} is no subject: write one as schedule:billing-nightly, or tenant",
     ACTION: "{shown} is no action: write one as GET /v1/audit shows it, such as pause",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from cronfleet.domain.crowded import default_jitter
+from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, spec_form
 from cronfleet.domain.instant import EARLIEST, Instant
@@ -59,12 +60,20 @@ def spec_of(
         labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
-        objectives=_objectives(body),
+        objectives=_objectives(body, trigger),
     )
 
 
-def _objectives(body: ScheduleBody) -> Objectives | None:
-    return None if body.objectives is None else parse_objectives(body.objectives.model_dump(exclude_none=True))
+def _objectives(body: ScheduleBody, trigger: Trigger) -> Objectives | None:
+    if body.objectives is None:
+        return None
+    if isinstance(trigger, AfterTrigger):
+        raise Invalid(
+            "objectives",
+            "are of fires, and a schedule that runs after others names none itself: leave them out here, and write "
+            f"them where the times are, at {trigger.parents[0]} or what that runs after",
+        )
+    return parse_objectives(body.objectives.model_dump(exclude_none=True))
 
 
 def moment_of(text: str | None, field: str) -> Instant | None:

@@ -50,6 +50,12 @@ def api() -> Iterator[Api]:
         ("POST /v1/backfills", {"schedule": "gone", **DAY}, "schedule", "there is no schedule"),
         ("POST /v1/backfills", {"schedule": "report", **DAY}, "schedule", "backfill that, with flow_on"),
         ("POST /v1/reruns", {"filter": {"schedule": "gone"}}, "filter.schedule", "there is no schedule"),
+        (
+            "PATCH /v1/schedules/report",
+            {"objectives": {"succeeds_within": "1h"}},
+            "objectives",
+            "at nightly or what that runs after",
+        ),
         ("GET /v1/backfills/o6716de65b8e1d51cfba5", None, "operation_id", "there is no backfill"),
         ("GET /v1/channels/night", None, "name", "there is no channel"),
         ("GET /v1/calendars/uk", None, "name", "there is no calendar"),
