@@ -173,6 +173,7 @@ _NAMED_BY: Final = {
     "deletion of tenant": "tenant_id",
     "redrive": "operation_id",
     "rerun": "operation_id",
+    "unreadable message": "unreadable_id",
     "version": "version",
 }
 """Which parameter of the path names a thing, where that is not its own word with `_id`."""

@@ -1,14 +1,17 @@
 """Refusals: each names the field as the caller wrote it, and says in words what to write instead."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cronfleet.domain.errors import NotFound
 from cronfleet.domain.form import reason_form
 from cronfleet.domain.reason import Code, Reason
+from cronfleet.services.operations import WORDS
 from functions.api import problems
 from tests.support.api import Api, api_on_memory
 
@@ -127,6 +130,16 @@ def _patterns(part: Any) -> Iterator[str]:
             yield part["pattern"]
         for one in part.values():
             yield from _patterns(one)
+
+
+def test_what_is_not_found_is_named_by_a_field() -> None:
+    services = (ROOT / "layers/core/python/cronfleet/services").glob("*.py")
+    named = {word for file in services for word in re.findall(r'NotFound\("([^"]+)"', file.read_text())}
+    assert "dead letter" in named
+    for word in named | set(WORDS.values()):
+        problem = problems.of(NotFound(word, "x"))
+        assert problem is not None
+        assert [one.field for one in problem.errors if not re.fullmatch("[a-z_]+", one.field)] == []
 
 
 def test_instants_in_details_are_text() -> None:
