@@ -80,11 +80,13 @@ def simulate(
     zone_release: bool = False,
     deletion: bool = False,
     families: bool = False,
+    longest_calm: int = LONGEST_CALM,
 ) -> Report:
     """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
 
     With `zone_release` another release of the zone data is deployed meanwhile; with `deletion` a tenant more is there,
-    and deleted meanwhile; with `families` one whose schedules run after one another.
+    and deleted meanwhile; with `families` one whose schedules run after one another. A world that does not settle
+    within `longest_calm` (ms) is judged as it is then.
     """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
@@ -103,7 +105,7 @@ def simulate(
     world.loop.run_until(calm_at)
     world.weather.calm()
     _let_all_go_on(world)
-    settled_at = _settle(world, calm_at)
+    settled_at = _settle(world, calm_at, longest_calm)
     end_at = world.loop.now + LAST_STRETCH
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
@@ -261,10 +263,10 @@ def _let_all_go_on(world: World) -> None:
         world.loop.after(2 * MINUTE, partial(world.ask, tenant, name, "resume", population.Resume(None)))
 
 
-def _settle(world: World, calm_at: int) -> int:
+def _settle(world: World, calm_at: int, longest_calm: int) -> int:
     """Let the calm last until all that was due before it has ended; the moment from which on all must be well."""
     deadline = calm_at + 3 * MINUTE
-    while world.loop.now < calm_at + LONGEST_CALM:
+    while world.loop.now < calm_at + longest_calm:
         world.loop.run_until(world.loop.now + CALM_STEP)
         if not _is_unsettled(world, deadline):
             break
