@@ -77,3 +77,5 @@ def set_apart(world: World, told: Doom) -> None:
     history.requests[:] = [one for one in history.requests if one.tenant != DOOMED]
     history.calls[:] = [one for one in history.calls if one.tenant != DOOMED]
     history.row_writes[:] = [one for one in history.row_writes if not one[1].startswith(f"{DOOMED}~")]
+    # A dead message of it has no row to end in.
+    world.runs.dead[:] = [one for one in world.runs.dead if one[1].key.tenant != DOOMED]

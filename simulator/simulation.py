@@ -120,8 +120,8 @@ def simulate(
 
 
 def _inhabit(world: World, rng: random.Random, schedules: int, calm_at: int, *, stops_some: bool) -> None:
-    """Schedules and callers. With `stops_some` callers freeze and cancel in some worlds: where the zone data changes,
-    every local time must run.
+    """Schedules and callers. With `stops_some` callers freeze, cancel and run the past again in some worlds: where the
+    zone data changes every local time must run, and the oracle of dates knows one release alone.
     """
     seed = world.seed
     _populate(world, rng, schedules, calm_at)
@@ -132,7 +132,7 @@ def _inhabit(world: World, rng: random.Random, schedules: int, calm_at: int, *, 
     if (cancels := random.Random(f"{seed}/cancels")).random() < CANCELLING_WORLDS and stops_some:
         cancelling.cancel_some(world, cancels, START, calm_at)
     _bring_back(world, random.Random(f"{seed}/versions"), schedules, calm_at)
-    if (asking := random.Random(f"{seed}/operations")).random() < OPERATED_WORLDS:
+    if (asking := random.Random(f"{seed}/operations")).random() < OPERATED_WORLDS and stops_some:
         operating.operate(world, asking, START, calm_at)
 
 
