@@ -43,4 +43,4 @@ def a_sweeper_is_taken_for_the_dispatcher(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_planted_fault_is_found(plant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     # Two sweeps must come close to each other for the last one, which they do in some worlds.
-    assert any(play(seed)[1] is not None for seed in (0, 1, 6, 9))
+    assert any(play(seed)[1] is not None for seed in range(18))
