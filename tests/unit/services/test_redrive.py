@@ -66,13 +66,16 @@ class RedriveWorld(World):
         assert found is not None
         return found
 
+    def sources(self, store: Any) -> dict[Kind, Any]:
+        return {Kind.REDRIVE: RedriveSource(store)}
+
     def carry_on(self, store: Any = None) -> Any:
         doer = OperationDoer(
             store=store or self.store,
             clock=self.clock,
             ids=self.ids,
             telemetry=self.notes,
-            sources={Kind.REDRIVE: RedriveSource(store or self.store)},
+            sources=self.sources(store or self.store),
         )
         return doer.carry_on(TENANT, "o1", self.clock.now() + MINUTE)
 

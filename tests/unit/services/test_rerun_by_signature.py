@@ -3,14 +3,13 @@
 from typing import Any
 
 from cronfleet.domain.dead_letter import is_letter, settled
-from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.instant import SECOND
 from cronfleet.domain.operation import Kind, Operation
 from cronfleet.domain.run import Outcome, Run, RunKey
 from cronfleet.domain.settlement import How
 from cronfleet.domain.signature import signature_of
 from cronfleet.ports.operations import PutOperation
 from cronfleet.services.ancestry import SettlingAncestors
-from cronfleet.services.operation_doer import OperationDoer
 from cronfleet.services.rerun_source import RerunSource
 from tests.unit.services.test_redrive import HARMLESS, POISON, TENANT, TWO, RedriveWorld
 
@@ -26,15 +25,8 @@ class RerunWorld(RedriveWorld):
         self.store.commit([PutOperation(operation, None)])
         return operation
 
-    def carry_on(self, store: Any = None) -> Any:
-        doer = OperationDoer(
-            store=store or self.store,
-            clock=self.clock,
-            ids=self.ids,
-            telemetry=self.notes,
-            sources={Kind.RERUN: RerunSource(store or self.store)},
-        )
-        return doer.carry_on(TENANT, "o1", self.clock.now() + MINUTE)
+    def sources(self, store: Any) -> dict[Kind, Any]:
+        return {Kind.RERUN: RerunSource(store)}
 
     def run_all(self, script: Any = lambda _: None) -> int:
         """As workers do: a run that succeeds settles what it repeats."""
