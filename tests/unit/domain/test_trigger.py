@@ -202,6 +202,11 @@ def test_the_latest_fires_are_the_tail_of_all_fires(trigger: Trigger, after: Ins
     assert latest_fires(trigger, after, after + span, limit) == (every[-limit:] if limit else [])
 
 
+def test_the_latest_fires_of_a_stretch_past_the_end_of_time_are_the_last_there_are() -> None:
+    trigger = IntervalTrigger(60, LATEST)
+    assert latest_fires(trigger, LATEST - HOUR, LATEST + HOUR, 2) == [LATEST - MINUTE, LATEST]
+
+
 @pytest.mark.parametrize("expression", ["* * * * *", "* * * 1 *", "0 0 29 2 *", "0 3 1 1 *"])
 def test_the_latest_fires_of_ten_years_cost_few_looks(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0

@@ -144,6 +144,7 @@ def latest_fires(trigger: Trigger, after: Instant, until: Instant, limit: int) -
     if limit <= 0 or until <= after:
         return []
     if isinstance(trigger, IntervalTrigger):
+        until = min(until, LATEST)  # its last fire stands before the end of time, however far the stretch goes on
         after = max(after, until - limit * trigger.every_seconds * SECOND)
         return list(fires(trigger, after, until))[-limit:]
     return _latest(trigger, after, until, limit)
