@@ -3,7 +3,6 @@
 from typing import Final
 
 import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -27,12 +26,9 @@ CONCURRENCY: Final = 10
 """Errands that are carried on at once: none of them is anybody's live run, whose throughput they share."""
 LOCAL_CONCURRENCY: Final = 2
 
-OLD_SECONDS: Final = 300
-"""An errand's message that waits for longer has been replaced by two others meanwhile: the clerk does not keep up."""
-
 
 class Clerk(Function):
-    """The function, its place behind the errand queue, its rights, and the alarm that says that it does not keep up."""
+    """The function, its place behind the errand queue and its rights."""
 
     def __init__(
         self,
@@ -57,7 +53,6 @@ class Clerk(Function):
         self._grant_operations(job_store)
         self._grant_alerts(job_store, config)
         self.take_from(errand_queue.queue, max_concurrency=LOCAL_CONCURRENCY if config.local else CONCURRENCY)
-        self._alarm(errand_queue, config)
 
     def _grant_operations(self, job_store: JobStore) -> None:
         """What a page of a backfill, a re-run or a redrive reads and writes, and what ends with a run of it."""
@@ -82,16 +77,3 @@ class Clerk(Function):
     def _allow(self, action: str, service: str, resource: str, name: str | None, form: cdk.ArnFormat) -> None:
         arn = cdk.Stack.of(self).format_arn(service=service, resource=resource, resource_name=name, arn_format=form)
         self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))
-
-    def _alarm(self, errand_queue: Queue, config: Config) -> None:
-        cloudwatch.Alarm(
-            self,
-            "Old",
-            alarm_name=f"{config.prefix}-{errand_queue.name}-old",
-            alarm_description="Errands wait for the clerk: see docs/architecture.md, Errands",
-            metric=errand_queue.queue.metric_approximate_age_of_oldest_message(period=cdk.Duration.minutes(1)),
-            threshold=OLD_SECONDS,
-            evaluation_periods=2,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from cronfleet.adapters.dynamodb import schema
@@ -21,12 +19,9 @@ SIZE: Final = Size(memory_mb=512, timeout_seconds=queues.DEAD_LETTERS_TIMEOUT_SE
 CONCURRENCY: Final = 2
 """Invocations per queue: a storm of dead messages must not take the store's throughput from what still runs."""
 
-OLD_SECONDS: Final = 3_600
-"""A message that stands in a dead-letter queue for longer says that the consumer cannot finish with it."""
-
 
 class DeadLetters(Function):
-    """The function, its place behind the dead-letter queues, and the alarms that say that one is not emptied."""
+    """The function, and its place behind the dead-letter queues."""
 
     def __init__(
         self,
@@ -56,18 +51,3 @@ class DeadLetters(Function):
         job_store.grant(self.role, schema.SHARDS, APPEND)
         for source in sources:
             self.take_from(source.dead_letters, max_concurrency=CONCURRENCY)
-            self._alarm(source, config)
-
-    def _alarm(self, source: Queue, config: Config) -> None:
-        name = f"{config.prefix}-{source.name}-dead"
-        cloudwatch.Alarm(
-            self,
-            f"{source.node.id}Old",
-            alarm_name=f"{name}-old",
-            alarm_description=f"The queue {name} is not emptied: see docs/dead-letters.md",
-            metric=source.dead_letters.metric_approximate_age_of_oldest_message(period=cdk.Duration.minutes(5)),
-            threshold=OLD_SECONDS,
-            evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )

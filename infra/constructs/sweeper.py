@@ -6,7 +6,6 @@ from constructs import Construct
 
 from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
-from infra.constructs.absence_alarm import AbsenceAlarm
 from infra.constructs.code import Code
 from infra.constructs.dispatcher import grant_dispatch, sending_to
 from infra.constructs.event_bus import EventBus
@@ -58,7 +57,6 @@ class Sweeper(Function):
         job_store.grant(self.role, schema.TENANTS, (), indexes=(schema.DIRECTORY,))
         job_store.grant(self.role, schema.RUNS, (), indexes=(schema.DEAD_LETTERS,))
         self._grant_deletions(job_store)
-        AbsenceAlarm(self, "Absent", name=self.name, service="sweeper", metric="sweeps")
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
 
     def _grant_deletions(self, job_store: JobStore) -> None:

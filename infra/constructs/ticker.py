@@ -7,7 +7,6 @@ from constructs import Construct
 from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from infra.config import Config
-from infra.constructs.absence_alarm import AbsenceAlarm
 from infra.constructs.code import Code
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
@@ -34,5 +33,4 @@ class Ticker(Function):
         super().__init__(scope, construct_id, config, code, part)
         tick_queue.grant_send(self.role)
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
-        AbsenceAlarm(self, "Absent", name=self.name, service="ticker", metric="ticks_laid")
         EveryMinute(self, "EveryMinute", name=self.name, function=self.function)

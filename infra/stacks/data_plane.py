@@ -1,4 +1,4 @@
-"""Data plane: running it. For each tier its run queue, the worker behind it, and the alarm that says that it lags."""
+"""Data plane: running it. For each tier its run queue and the worker behind it."""
 
 import aws_cdk as cdk
 from constructs import Construct
@@ -7,7 +7,6 @@ from infra.config import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.job_store import JobStore
-from infra.constructs.lag_alarms import LagAlarms
 from infra.constructs.run_queues import RunQueues
 from infra.constructs.worker import Worker
 from infra.stacks.outputs import list_functions
@@ -35,6 +34,5 @@ class DataPlane(cdk.Stack):
             )
             for tier in self.run_queues.by_tier
         ]
-        LagAlarms(self, "LagAlarms", config)
         list_functions(self, workers)
         cdk.CfnOutput(self, "RunQueueUrls", value=self.run_queues.urls, description="JSON: tier and URL")
