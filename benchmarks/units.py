@@ -9,11 +9,12 @@ The real services and adapters run on a DynamoDB and an SQS in memory that charg
 """
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from benchmarks.marked import replaced, table
 from benchmarks.metering import prices
 from benchmarks.metering.chain import metered_chain
 from benchmarks.metering.scenarios import IDLE, SCENARIOS, UNCOUNTED, Count
@@ -53,15 +54,9 @@ def tables() -> Mapping[str, str]:
     return {"firings": _firings(), "where": _where(), "idle": _idle()}
 
 
-def _table(rows: Iterable[Iterable[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    columns = lines[0].count(" | ") + 1
-    return "\n".join([lines[0], f"|{' --- |' * columns}", *lines[1:]])
-
-
 def _firings() -> str:
     found = counts()
-    return _table([_HEADINGS, *(_row(scenario.title, found[scenario.name]) for scenario in SCENARIOS)])
+    return table([_HEADINGS, *(_row(scenario.title, found[scenario.name]) for scenario in SCENARIOS)])
 
 
 def _row(title: str, count: Count) -> list[str]:
@@ -86,13 +81,13 @@ def _where() -> str:
         if name == UNCOUNTED:
             continue
         kinds = dict.fromkeys((one.operation, one.table) for one in part.bill.requests)
-        for operation, table in kinds:
-            same = [one for one in part.bill.requests if (one.operation, one.table) == (operation, table)]
+        for operation, of_table in kinds:
+            same = [one for one in part.bill.requests if (one.operation, one.table) == (operation, of_table)]
             figures = (len(same), sum(one.writes for one in same), sum(one.reads for one in same))
             rows.append(
-                [name, operation, table.partition("-")[2], *(f"{each / count.firings:.2f}" for each in figures)]
+                [name, operation, of_table.partition("-")[2], *(f"{each / count.firings:.2f}" for each in figures)]
             )
-    return _table(rows)
+    return table(rows)
 
 
 def _idle() -> str:
@@ -102,19 +97,12 @@ def _idle() -> str:
         rows.append([name, *(f"{each:g}" for each in (part.bill.writes, part.bill.reads, part.sqs, part.invocations))])
     per_shard = sum(map(prices.of_part, parts.values())) / prices.MILLION * MINUTES_PER_MONTH
     lines = [f"- {shards} shards: ${shards * per_shard:,.2f} a month" for shards in SHARDS]
-    return "\n".join([_table(rows), "", *lines])
+    return "\n".join([table(rows), "", *lines])
 
 
 def written(document: str) -> str:
     """`document` with what stands between its markers made anew."""
-    for name, content in tables().items():
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        before, _, rest = document.partition(begin)
-        _, _, after = rest.partition(end)
-        if not after:
-            raise ValueError(f"{DOCUMENT.name} lacks the markers {begin} and {end}")
-        document = f"{before}{begin}\n{content}\n{end}{after}"
-    return document
+    return replaced(document, tables(), DOCUMENT.name)
 
 
 def main() -> None:

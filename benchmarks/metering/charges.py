@@ -3,7 +3,7 @@
 Sources (read on 29 November 2026):
 - sizes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 - units: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
-- indexes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+- indexes, storage: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 
 Two things the documentation leaves open, and how they are counted here: an index entry written by a transaction costs
 what it costs otherwise (entries are copied after the commit, and only writes of items are said to be doubled; the
@@ -22,6 +22,8 @@ Item: TypeAlias = Mapping[str, Mapping[str, Any]]
 WRITE_STEP: Final = 1_024
 READ_STEP: Final = 4_096
 IN_TRANSACTION: Final = 2
+STORED_EXTRA_BYTES: Final = 100
+"""What is added to each item, and to each entry of an index, when storage is charged."""
 _CONTAINER_BYTES: Final = 3
 _ELEMENT_BYTES: Final = 1
 _KEYS: Final = ("pk", "sk")
@@ -54,6 +56,12 @@ def _size_of_number(text: str) -> int:
     """A byte for every two significant digits, and one more; a sign takes another."""
     digits = text.lstrip("-").replace(".", "").strip("0")
     return (len(digits) + 1) // 2 + 1 + text.startswith("-")
+
+
+def stored_bytes(table: Table, item: Item) -> int:
+    """Bytes of storage: of the item, and of its entry in each index that it stands in."""
+    entries = [projected(index, item) for index in table.indexes if is_in(index, item)]
+    return sum(size_of(one) + STORED_EXTRA_BYTES for one in (item, *entries))
 
 
 def write_units(before: Item | None, after: Item | None) -> int:

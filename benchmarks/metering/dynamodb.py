@@ -134,6 +134,11 @@ class _Stored:
         if after is not None:
             self.items[key] = after
 
+    @property
+    def bytes_kept(self) -> int:
+        """Items and entries of indexes, each with what DynamoDB adds to it."""
+        return sum(charges.stored_bytes(self.schema, item) for item in self.items.values())
+
     def order(self, index_name: str | None) -> tuple[Index | None, _Sorted]:
         return (None, self._order) if index_name is None else self._indexes[index_name]
 
@@ -156,6 +161,10 @@ class MeteredDynamoDB:
             yield bill
         finally:
             self._bills.remove(bill)
+
+    def bytes_kept(self, table: str) -> int:
+        """What is charged as storage of a table of the schema: its items and the entries of its indexes."""
+        return sum(one.bytes_kept for name, one in self._tables.items() if one.schema.name == table)
 
     def _charge(self, operation: str, table: str, **units: Any) -> None:
         self.meta.events.answer(self._clock.now())
