@@ -205,6 +205,9 @@ class RunAnswer(Answered):
     is_pinned: bool = Field(description="Whether it keeps that version, whatever is current when it starts.")
     ancestor: str | None = Field(description="The run id that it repeats, of a re-run.")
     operation: str | None = Field(description="The operation that asked for it, if one did.")
+    trace_id: str | None = Field(
+        description="The trace that all its attempts belong to, 32 hexadecimal digits; of a range: null."
+    )
     lane: Lane = Field(description="`live`, or `backfill`: it yields to live runs.")
     parents: dict[str, str] | None = Field(
         description="Of a run that parents name: how those ended that have, by their ids; else null."

@@ -18,12 +18,14 @@ from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
+from cronfleet.domain.trace import TraceContext
 from cronfleet.domain.trigger import CronTrigger, OneShotTrigger
 from cronfleet.domain.zone_stamp import ZoneStamp
 from tests.support.builders import TENANT, cron, definition, every, timer
 from tests.support.settable_clock import NOON
 
 MINUTELY = every(60)
+ORIGIN = TraceContext("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", sampled=True)
 WHY = Reason(Code.TENANT_RATE, "the tenant has had its share", {"until": NOON, "of": "tick"})
 
 
@@ -151,6 +153,7 @@ def rows() -> list[Run]:
         run(NOON + SECOND, manual, status=RunStatus.QUEUED, payload={"a": [1.5, "x"]}, has_payload=True),
         run(NOON, "rerun-o1x2", ancestor="acme~nightly~1~20261130T110000Z~schedule", operation="o1", is_pinned=True),
         run(NOON + 3 * MINUTE, status=RunStatus.QUEUED, joined={}, attempts=(), started_at=None),
+        run(NOON + HOUR, manual, origin=ORIGIN),
         run(NOON, "rerun-o1x3", flows_on=True, joined={"load": RunStatus.SUCCEEDED, "clean": RunStatus.DEAD}),
         run(NOON + HOUR, status=RunStatus.WAITING, lease_until=None, retry_at=NOON + DAY, reason=WHY),
         run(

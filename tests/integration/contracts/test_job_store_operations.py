@@ -9,6 +9,7 @@ from cronfleet.domain.operation import Kind, Operation, Status
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.ports.job_store import Refused
 from cronfleet.ports.operations import PutOperation
+from tests.support.examples import ORIGIN
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 
@@ -32,6 +33,7 @@ FULL = replace(
     changed_at=NOON + SECOND,
     ended_at=NOON + MINUTE,
     rev=9,
+    origin=ORIGIN,
 )
 
 

@@ -18,6 +18,7 @@ from tests.support.examples import TENANT, batch, changed, claim_of, run_timer, 
 from tests.support.settable_clock import NOON
 from tests.support.stores import Engine
 
+TRACED = run_timer(4, trace=examples.ORIGIN)
 WON, LOST = ClaimOutcome.WON, ClaimOutcome.LOST
 FIRST, SECOND_BATCH = BatchId(0, 1, 1), BatchId(0, 1, 2)
 
@@ -123,7 +124,8 @@ def test_a_batch_is_read_back_as_it_was_written(store: Any) -> None:
     claim = claim_of(waiting(jitter_seconds=5, due_at=NOON), NOON + SECOND, NOON + 2 * SECOND)
     once = claim_of(waiting("once"), following=None)
     dropped = examples.skipping(claim_of(waiting("late", tier="priority")))
-    written = batch(FIRST, claim, once, dropped, RunClaim(run_timer(3, NOON - 5)), previous=BatchId(0, 0, 9))
+    own = [RunClaim(timer) for timer in (run_timer(3, NOON - 5), TRACED, replace(TRACED, reserved_at=NOON))]
+    written = batch(FIRST, claim, once, dropped, *own, previous=BatchId(0, 0, 9))
     written = replace(written, previous_losers=frozenset({7, 2}))
     store.put_batch(written)
     assert store.get_batch(FIRST) == written
@@ -332,6 +334,11 @@ def test_a_runs_timer_is_retired_by_its_claim(store: Any) -> None:
     assert due(store) == []
     assert store.claim(FIRST, [RunClaim(waits)]) == [WON]
     assert store.claim(SECOND_BATCH, [RunClaim(waits)]) == [LOST]
+
+
+def test_a_runs_timer_brings_its_trace_through_the_index(store: Any) -> None:
+    store.commit([InsertRunTimer(TRACED)])
+    assert due(store) == [TRACED]
 
 
 def test_a_deferral_moves_the_due_time_and_nothing_else(store: Any) -> None:

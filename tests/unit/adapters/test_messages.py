@@ -20,6 +20,7 @@ from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.slot import SlotLease
+from cronfleet.domain.trace import TraceContext
 from cronfleet.ports.queues import Tick
 from tests.support.builders import message
 from tests.support.settable_clock import NOON
@@ -31,7 +32,9 @@ KEPT = replace(MESSAGE, kept_days=400)
 
 def test_a_run_message_is_read_back_as_it_was_written() -> None:
     manual = replace(MESSAGE, key=replace(MESSAGE.key, cause="manual-01kb", epoch=7), tier="priority", attempt=3)
-    for written in (MESSAGE, manual, replace(MESSAGE, resent_at=NOON + SECOND), replace(MESSAGE, slot=SLOT), KEPT):
+    traced = replace(manual, trace=TraceContext("ab" * 16, "cd" * 8, sampled=True))
+    again = replace(MESSAGE, resent_at=NOON + SECOND)
+    for written in (MESSAGE, manual, traced, again, replace(MESSAGE, slot=SLOT), KEPT):
         assert decode_run(encode_run(written)) == written
 
 
@@ -41,7 +44,12 @@ def test_a_tick_is_read_back_as_it_was_written_and_its_slot_is_in_seconds() -> N
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    assert decode_run(json.dumps({**json.loads(encode_run(MESSAGE)), "trace": "x"})) == MESSAGE
+    assert decode_run(json.dumps({**json.loads(encode_run(MESSAGE)), "later": "x"})) == MESSAGE
+
+
+@pytest.mark.parametrize("value", ["x", 1, None, [], "00-" + "0" * 32 + "-" + "0" * 16 + "-01"])
+def test_a_trace_that_cannot_be_read_costs_no_run(value: Any) -> None:
+    assert decode_run(json.dumps({**json.loads(encode_run(MESSAGE)), "trace": value})) == MESSAGE
 
 
 @pytest.mark.parametrize("text", ["", "x", "[]", "null", "1", '"text"', "{", "[" * 100_000])

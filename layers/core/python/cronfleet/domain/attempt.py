@@ -73,6 +73,7 @@ def _blank(message: RunMessage) -> Run:
         claimed_at=message.claimed_at,
         late=message.late,
         kept_days=message.kept_days,
+        origin=message.trace,
     )
 
 

@@ -14,6 +14,7 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.slot import SlotLease
+from cronfleet.domain.trace import TraceContext
 from cronfleet.domain.zone_stamp import ZoneStamp
 
 MAX_FIRES_PER_CLAIM: Final = 60
@@ -47,9 +48,11 @@ class RunTimer:
     reserved_at: Instant | None = None
     """`due_at`, where that is a place in its tenant's line that is reserved for it."""
     deferred: Reason | None = None
+    trace: TraceContext | None = None
+    """As `RunMessage.trace`."""
 
 
-def first_attempt(key: RunKey, timer: Timer, due_at: Instant) -> RunTimer:
+def first_attempt(key: RunKey, timer: Timer, due_at: Instant, trace: TraceContext | None = None) -> RunTimer:
     """The timer of a run whose row was written beforehand, under what the schedule's `timer` says now."""
     return RunTimer(
         key,
@@ -60,6 +63,7 @@ def first_attempt(key: RunKey, timer: Timer, due_at: Instant) -> RunTimer:
         shard=timer.shard,
         version=timer.version,
         timeout_seconds=timer.timeout_seconds,
+        trace=trace,
     )
 
 
@@ -234,6 +238,7 @@ class RunClaim:
             version=timer.version,
             timeout_seconds=timer.timeout_seconds,
             slot=self.slot,
+            trace=timer.trace,
         )
 
 

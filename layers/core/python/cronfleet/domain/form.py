@@ -190,6 +190,7 @@ def run_form(run: Run) -> Form:
         "is_pinned": run.is_pinned,
         "ancestor": run.ancestor or None,
         "operation": run.operation or None,
+        "trace_id": None if run.until_nominal_at is not None else run.trace.trace_id,
         "lane": run.key.lane.value,
         "parents": None if run.joined is None else {name: end.value for name, end in sorted(run.joined.items())},
         "retry_at": _text(run.retry_at),

@@ -61,6 +61,7 @@ def opened(dependant: Timer, run: Run, now: Instant) -> Run:
         kept_days=run.kept_days,
         operation=run.operation,
         joined={},
+        origin=run.trace,
         flows_on=run.flows_on,
     )
 
@@ -78,7 +79,7 @@ def arrived(row: Run, dependant: Timer, parent: Run, now: Instant) -> Run | None
 
 def timer_of(row: Run, dependant: Timer) -> RunTimer:
     """What wakes `row` when it is due."""
-    return replace(first_attempt(row.key, dependant, row.due_at), version=row.version)
+    return replace(first_attempt(row.key, dependant, row.due_at, row.carried), version=row.version)
 
 
 def _policy(dependant: Timer) -> AfterTrigger:

@@ -16,6 +16,7 @@ from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.run import BACKFILL_CAUSE, OPERATION_MARK, RERUN_CAUSE, Run, RunKey, RunStatus
+from cronfleet.domain.trace import TraceContext
 
 MAX_PAGE: Final = 45
 """Runs that one transaction makes: a row and a timer each, and the operation itself."""
@@ -133,6 +134,8 @@ class Operation:
     changed_at: Instant = 0
     ended_at: Instant | None = None
     rev: int = 1
+    origin: TraceContext | None = None
+    """The request that asked for it, where that was traced: its runs are linked to it."""
 
     @property
     def is_over(self) -> bool:

@@ -20,6 +20,7 @@ from cronfleet.domain.settlement import Settlement
 from cronfleet.domain.signature import Signature, signature_of
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.domain.trace import TraceContext, span_id_of, trace_id_of
 
 SCHEDULE_CAUSE: Final = "schedule"
 MANUAL_CAUSE: Final = "manual"
@@ -85,6 +86,24 @@ class RunKey:
     def lane(self) -> Lane:
         """The lane of the run: an operation's runs yield to live traffic, and a single request's do not."""
         return lane_of(self.cause)
+
+    @property
+    def continues(self) -> bool:
+        """Whether the run goes on in the trace of the request that asked for it, which asked for this run alone.
+
+        Each of the many runs of an operation, and each fire, has a trace of its own.
+        """
+        return not self.is_scheduled and self.lane is Lane.LIVE
+
+    def trace(self, origin: TraceContext | None = None) -> TraceContext:
+        """The run's own span, which all its attempts stand below; `origin` is what the run came of, where it is known.
+
+        `sampled` is what the request said, where the run continues its trace.
+        """
+        if origin is not None and self.continues:
+            return origin.child("run", self.run_id)
+        trace_id = trace_id_of(self.run_id)
+        return TraceContext(trace_id, span_id_of(trace_id, "run", self.run_id))
 
     @classmethod
     def parse(cls, run_id: str) -> "RunKey":
@@ -268,6 +287,18 @@ class Run:
     """Asked for while it was running."""
     progress: Progress | None = None
     """What the latest attempt last told of itself."""
+    origin: TraceContext | None = None
+    """What the run came of, where that was traced: a request, or the parent's run."""
+
+    @property
+    def trace(self) -> TraceContext:
+        """The span of this run: the same for all its attempts."""
+        return self.key.trace(self.origin)
+
+    @property
+    def carried(self) -> TraceContext | None:
+        """What timers and messages have to bring along of the trace: nothing where it is computed."""
+        return self.origin if self.key.continues else None
 
     @property
     def own_due_at(self) -> Instant:
@@ -359,6 +390,13 @@ class RunMessage:
     """How long the run's row is kept."""
     slot: SlotLease | None = None
     """The slot it may run in; `None` where its tenant has no limit of runs at once."""
+    trace: TraceContext | None = None
+    """The request whose trace the run continues; `None` where the run's own trace is computed from its id."""
+
+    @property
+    def context(self) -> TraceContext:
+        """The run's span."""
+        return self.key.trace(self.trace)
 
     @property
     def queue(self) -> str:

@@ -12,6 +12,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.role import Role
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.token_claims import ClaimNames, bearer_of
+from cronfleet.domain.trace import TraceContext
 from cronfleet.ports.api_keys import ApiKeyStore
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import NoAnswer, TimedStore
@@ -45,6 +46,8 @@ class Caller:
     role: Role = Role.TENANT_ADMIN
     actor: str = ""
     home_tenant: str = ""
+    trace: TraceContext | None = None
+    """The span of the request, where it is traced."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "actor", self.actor or self.credential)

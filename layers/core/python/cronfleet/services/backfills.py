@@ -140,6 +140,7 @@ class Backfills:
             max_concurrent=asked.max_concurrent,
             rate_per_minute=asked.rate_per_minute,
             changed_at=now,
+            origin=caller.trace,
         )
 
     def preview(self, caller: Caller, asked: AskedBackfill) -> Form:

@@ -194,6 +194,7 @@ class Finishing:
             timer.shard,
             run.version,
             timeout_seconds,
+            trace=run.carried,
         )
         try:
             self._ask_until(lambda: self._store.commit([ReplaceRun(run), InsertRunTimer(wake)]), until)

@@ -110,7 +110,8 @@ class Making:
         run, run_timer = made
         flows = bool(self._operation.asked.get("flow_on"))
         ancestor = "" if named.ancestor is None else named.ancestor.key.run_id
-        run = replace(run, ancestor=ancestor, operation=self._operation.operation_id, flows_on=flows)
+        asked_for = self._operation
+        run = replace(run, ancestor=ancestor, operation=asked_for.operation_id, flows_on=flows, origin=asked_for.origin)
         if payload:
             run = replace(run, payload=payload[0], has_payload=True)
         return Candidate(named.position, run, run_timer)

@@ -74,6 +74,7 @@ class Redrives:
                 max_concurrent=asked.max_concurrent,
                 rate_per_minute=asked.rate_per_minute,
                 changed_at=now,
+                origin=caller.trace,
             )
             return making(self._store, caller, made, now, shards=self._shards)
 

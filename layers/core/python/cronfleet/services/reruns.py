@@ -118,7 +118,8 @@ class Reruns:
             if override is not None:
                 self._quotas.check_payload(self._quotas.tenant_of(caller), override.payload)
             run, run_timer = self._repeated(ancestor, timer, version, override, now)
-            return self._draft_of(caller, replace(run, flows_on=flow_on), run_timer, reason, now)
+            run = replace(run, flows_on=flow_on, origin=caller.trace)
+            return self._draft_of(caller, run, replace(run_timer, trace=run.carried), reason, now)
 
         return self._changing.change(caller, once, decide)
 
@@ -219,6 +220,7 @@ class Reruns:
             max_concurrent=asked.max_concurrent,
             rate_per_minute=asked.rate_per_minute,
             changed_at=now,
+            origin=caller.trace,
         )
 
     def _timers(self, caller: Caller, asked: AskedRerun) -> Sequence[Timer]:

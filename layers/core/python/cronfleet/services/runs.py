@@ -159,12 +159,13 @@ class Runs:
             version=timer.version,
             payload=override.payload if override else None,
             has_payload=override is not None,
+            origin=caller.trace,
         )
         form = run_form(run)
         seen = form | {"payload": override.payload} if override else form
         writes: list[Write] = [
             InsertRun(run),
-            InsertRunTimer(first_attempt(run.key, timer, due_at)),
+            InsertRunTimer(first_attempt(run.key, timer, due_at, run.carried)),
             audit(caller, change_id, now, Change.RUN, schedule_subject(timer.schedule_id), after=seen, reason=reason),
         ]
         return Draft(writes, Answer(form, created=True))

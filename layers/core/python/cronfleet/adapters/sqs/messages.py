@@ -16,6 +16,7 @@ from cronfleet.domain.run import ROW_LIFE_DAYS, RunKey, RunMessage
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN, TIERS
+from cronfleet.domain.trace import read_traceparent
 from cronfleet.ports.queues import Tick
 
 
@@ -41,6 +42,8 @@ def encode_run(message: RunMessage) -> str:
     slot = message.slot
     if slot is not None:
         fields["slot"] = [slot.number, slot.fence, slot.until]
+    if message.trace is not None:
+        fields["trace"] = message.trace.traceparent
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -63,6 +66,7 @@ def decode_run(text: str) -> RunMessage:
         kept_days=_number(fields, "kept_days", 1) if "kept_days" in fields else ROW_LIFE_DAYS,
         late=_late(fields["late"]) if "late" in fields else None,
         slot=_slot(fields["slot"]) if "slot" in fields else None,
+        trace=read_traceparent(fields.get("trace")),
     )
 
 

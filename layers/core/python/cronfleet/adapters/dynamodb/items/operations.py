@@ -5,6 +5,7 @@ from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import OperationRecord, damaged, read
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.operation import KEPT_AFTER_END, Kind, Operation, Status
+from cronfleet.domain.trace import read_traceparent, written_traceparent
 
 
 def operation_item(operation: Operation) -> Item:
@@ -34,6 +35,7 @@ def operation_item(operation: Operation) -> Item:
         changed_at=operation.changed_at,
         ended_at=end,
         rev=operation.rev,
+        origin=written_traceparent(operation.origin),
         expires_at=None if end is None else (end + KEPT_AFTER_END) // SECOND,
     )
     return record.serialize()
@@ -73,4 +75,5 @@ def _operation(record: OperationRecord) -> Operation:
         changed_at=record.changed_at,
         ended_at=record.ended_at,
         rev=record.rev,
+        origin=read_traceparent(record.origin),
     )

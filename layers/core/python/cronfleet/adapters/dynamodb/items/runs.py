@@ -13,6 +13,7 @@ from cronfleet.domain.progress import Progress
 from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
 from cronfleet.domain.settlement import How, Settlement
 from cronfleet.domain.signature import Signature
+from cronfleet.domain.trace import read_traceparent, written_traceparent
 from cronfleet.ports.dead_letters import owner_of
 
 
@@ -52,6 +53,7 @@ def run_item(run: Run, now: Instant) -> Item:
         failed_tenant=owner_of(run),
         cancel=None if run.cancel is None else [run.cancel.at, run.cancel.by, run.cancel.reason],
         progress=_progress_json(run.progress),
+        origin=written_traceparent(run.origin),
         expires_at=_expiry(run, now),
     )
     return record.serialize()
@@ -105,6 +107,7 @@ def _run(record: RunRecord) -> Run:
         settled=None if record.settled is None else settlement_of(record.settled),
         cancel=None if record.cancel is None else CancelRequest(*record.cancel),
         progress=None if record.progress is None else Progress(*record.progress),
+        origin=read_traceparent(record.origin),
     )
 
 

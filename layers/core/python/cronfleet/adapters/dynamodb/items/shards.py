@@ -26,6 +26,7 @@ from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.slot import SlotLease
+from cronfleet.domain.trace import read_traceparent
 from cronfleet.domain.zone_stamp import ZoneStamp
 
 _CLAIM_FIELDS: Final = 11
@@ -236,13 +237,16 @@ def _run_claim_json(timer: RunTimer) -> list[Any]:
         timer.version,
         timer.timeout_seconds,
     ]
+    if timer.trace is not None:
+        return [*stored, timer.reserved_at, timer.trace.traceparent]
     return stored if timer.reserved_at is None else [*stored, timer.reserved_at]
 
 
 def _run_claim_of(fields: list[Any], shard: int) -> RunClaim:
-    key, kind, attempt, due_at, tier, version, timeout_seconds, *reserved_at = fields
+    key, kind, attempt, due_at, tier, version, timeout_seconds, *rest = fields
     timer = RunTimer(RunKey(*key), TimerKind(kind), attempt, due_at, tier, shard, version, timeout_seconds)
-    return RunClaim(replace(timer, reserved_at=reserved_at[0]) if reserved_at else timer)
+    reserved_at, trace = (*rest, None, None)[:2]
+    return RunClaim(replace(timer, reserved_at=reserved_at, trace=read_traceparent(trace)))
 
 
 def books_item(books: Books) -> Item:

@@ -19,6 +19,7 @@ from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
+from cronfleet.domain.trace import read_traceparent, written_traceparent
 from cronfleet.domain.trigger import Trigger
 from cronfleet.domain.zone_stamp import ZoneStamp
 from cronfleet.ports.job_store import Damaged
@@ -210,6 +211,7 @@ def run_timer_item(timer: RunTimer) -> Item:
         reserved_at=timer.reserved_at,
         deferred=reason_json(timer.deferred),
         claim_batch=timer.claim_batch,
+        trace=written_traceparent(timer.trace),
         expires_at=expiry_of_retired(timer.due_at) if retired else None,
     )
     return record.serialize()
@@ -237,6 +239,7 @@ def run_timer_of(item: Item) -> RunTimer:
             claim_batch=record.claim_batch,
             reserved_at=record.reserved_at,
             deferred=reason_of(record.deferred),
+            trace=read_traceparent(record.trace),
         )
     except _UNREADABLE as error:
         raise damaged(item, error) from error
