@@ -19,6 +19,7 @@ LOCK := $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --pyth
 PYTEST_OPTIONS ?=
 SEED ?= 0
 HOURS ?= 2
+ENV ?=
 # Where the home folder cannot be written, as in many containers, what tools keep for the next time is kept here.
 ifneq ($(shell test -w "$$HOME" && echo writable),writable)
 export XDG_CACHE_HOME := $(CURDIR)/.cache/home
@@ -50,8 +51,8 @@ check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 		git grep -n '"resolved"' -- '*package-lock.json'; then \
 		echo 'Lock files hold no addresses: see docs/decisions/0002-packaging.md' >&2; exit 1; fi
 
-synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out
-	@$(PYTHON) -m infra.app -o cdk.out
+synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out, of an environment in cdk.json with ENV=
+	@$(PYTHON) -m infra.app $(if $(ENV),-c environment=$(ENV)) -o cdk.out
 	@echo 'Templates and assets are in cdk.out.'
 
 deploy: synth ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from cronfleet.adapters.sqs import queues
 from cronfleet.domain.tenant import TIERS
-from infra.config import Config
+from infra.config.installation import Config
 from infra.metrics import Metric, age, own
 
 Comparison = Literal["above", "below"]

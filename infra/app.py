@@ -5,16 +5,19 @@ module, by `cdk.json`, and hands it its context and output folder by environment
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from infra.config import ConfigError
+from infra.config.context import ConfigError
 from infra.node import use_packaged_node
 
 OUTPUT_FOLDER: Final = "cdk.out"
+WRITTEN: Final = Path(__file__).resolve().parent.parent / "cdk.json"
+"""Where the environments are written; the CDK command line reads their context there too."""
 CDK_OUTPUT_FOLDER: Final = "CDK_OUTDIR"
 """Set by the CDK command line when it runs this app."""
 
@@ -35,12 +38,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def synthesise(context: dict[str, str], output: Path) -> None:
-    """Write the cloud assembly of `context` to the folder `output`."""
+    """Write the cloud assembly of `context`, laid over that of `cdk.json`, to the folder `output`."""
     use_packaged_node()
     # Here and not above: Node starts while aws_cdk is imported, so it has to be chosen before.
     from infra.assembly import build  # noqa: PLC0415 - see the line above
 
-    build(context, str(output)).synth()
+    written = json.loads(WRITTEN.read_text()).get("context", {})
+    build({**written, **context}, str(output), given=tuple(context)).synth()
 
 
 if __name__ == "__main__":

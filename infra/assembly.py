@@ -1,11 +1,11 @@
 """The whole installation as a CDK app: four stacks that know each other and nothing of any AWS account."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import aws_cdk as cdk
 
-from infra.config import APPLICATION, from_context
+from infra.config.installation import APPLICATION, from_context
 from infra.stacks.control_plane import ControlPlane
 from infra.stacks.data_plane import DataPlane
 from infra.stacks.observability import Observability
@@ -14,28 +14,27 @@ from infra.stacks.state import State
 FLAGS: Final = {
     # What CloudFormation would refuse fails the synthesis, not the deployment.
     "@aws-cdk/core:validateAgainstDefaultRules": True,
-    # A stack cannot take away what another still uses.
-    "@aws-cdk/core:defaultCrossStackReferences": "strong",
     "@aws-cdk/aws-dynamodb:retainTableReplica": True,
     "@aws-cdk/aws-lambda:recognizeLayerVersion": True,
 }
 
 
-def build(context: Mapping[str, str], outdir: str | None = None) -> cdk.App:
-    """The app for `context`, which is laid over what the CDK command line passed on."""
+def build(context: Mapping[str, object], outdir: str | None = None, given: Sequence[str] = ()) -> cdk.App:
+    """The app for `context`; what the CDK command line passes on is laid over it.
+
+    `given` are the names in it that somebody has just written: one that means nothing is refused.
+    """
     app = cdk.App(context={**FLAGS, **context}, outdir=outdir, analytics_reporting=False)
-    config = from_context(app.node.try_get_context)
-    Observability(app, f"{config.prefix}-observability", config)
+    config = from_context(app.node.try_get_context, given)
+    observability = Observability(app, f"{config.prefix}-observability", config)
     state = State(app, f"{config.prefix}-state", config)
-    data_plane = DataPlane(app, f"{config.prefix}-data-plane", config, state.job_store, state.event_bus)
-    ControlPlane(
-        app,
-        f"{config.prefix}-control-plane",
-        config,
-        job_store=state.job_store,
-        event_bus=state.event_bus,
-        run_queues=data_plane.run_queues,
-    )
+    data_plane = DataPlane(app, f"{config.prefix}-data-plane", config)
+    control_plane = ControlPlane(app, f"{config.prefix}-control-plane", config)
+    # They know each other by names alone, so nothing but this says which comes first.
+    state.add_stack_dependency(observability)
+    data_plane.add_stack_dependency(state)
+    control_plane.add_stack_dependency(data_plane)
+    control_plane.add_stack_dependency(state)
     cdk.Tags.of(app).add("application", APPLICATION)
     if config.environment:
         cdk.Tags.of(app).add("environment", config.environment)

@@ -5,7 +5,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from infra.alarms import AlarmSpec
-from infra.config import Config
+from infra.config.installation import Config
 from infra.metrics import Metric
 
 

@@ -6,7 +6,7 @@ from constructs import Construct
 
 from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size

@@ -5,7 +5,7 @@ from typing import Final
 from constructs import Construct
 
 from cronfleet.adapters.dynamodb import schema
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, LOOK_UP, UPDATE, JobStore

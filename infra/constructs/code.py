@@ -4,7 +4,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import bundles
-from infra.config import Config
+from infra.config.installation import Config
 
 
 class Code(Construct):

@@ -2,21 +2,20 @@
 
 from collections.abc import Mapping
 
+import aws_cdk as cdk
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cronfleet import settings
-from infra.config import Config
+from infra.config.installation import Config
 
 
-class EventBus(Construct):
-    """The bus. Who listens to it puts rules of their own on it; none are here."""
+class EventBus:
+    """The bus as those know it who tell: by its name, in whatever stack it lies."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
-        super().__init__(scope, construct_id)
+    def __init__(self, config: Config) -> None:
         self.name = f"{config.prefix}-events"
-        self.bus = events.CfnEventBus(self, "Bus", name=self.name)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -25,4 +24,13 @@ class EventBus(Construct):
 
     def grant_tell(self, role: iam.Role) -> None:
         """Let `role` put events on this bus."""
-        role.add_to_policy(iam.PolicyStatement(actions=["events:PutEvents"], resources=[self.bus.attr_arn]))
+        arn = cdk.Stack.of(role).format_arn(service="events", resource="event-bus", resource_name=self.name)
+        role.add_to_policy(iam.PolicyStatement(actions=["events:PutEvents"], resources=[arn]))
+
+
+class NewEventBus(Construct):
+    """The bus itself. Who listens to it puts rules of their own on it; none are here."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+        super().__init__(scope, construct_id)
+        events.CfnEventBus(self, "Bus", name=EventBus(config).name)

@@ -11,7 +11,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from cronfleet import settings
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
 

@@ -9,7 +9,7 @@ from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from constructs import Construct
 
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
 from infra.constructs.log_group import log_group

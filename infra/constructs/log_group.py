@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from infra.config import Config
+from infra.config.installation import Config
 
 
 def log_group(scope: Construct, construct_id: str, config: Config, name: str) -> logs.LogGroup:

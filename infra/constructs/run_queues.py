@@ -6,18 +6,18 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cronfleet.adapters.sqs import queues
-from infra.config import Config
-from infra.constructs.queue import Queue
+from infra.config.installation import Config
+from infra.constructs.queue import NewQueue, Queue
 
 
 class RunQueues(Construct):
-    """The run queues by tier and lane, with what a sender needs to know."""
+    """The run queues by tier and lane, with what a sender needs to know; `kind` says whether they are made here."""
 
-    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, config: Config, kind: type[Queue] | type[NewQueue] = Queue
+    ) -> None:
         super().__init__(scope, construct_id)
-        self.by_tier = {
-            tier: Queue(self, tier.capitalize(), config, queue) for tier, queue in queues.RUN_QUEUES.items()
-        }
+        self.by_tier = {tier: kind(self, tier.capitalize(), config, queue) for tier, queue in queues.RUN_QUEUES.items()}
 
     @property
     def urls(self) -> str:

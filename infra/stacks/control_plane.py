@@ -4,7 +4,7 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from cronfleet.adapters.sqs import queues
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
 from infra.constructs.clerk import Clerk
@@ -14,30 +14,29 @@ from infra.constructs.dispatcher import Dispatcher
 from infra.constructs.event_bus import EventBus
 from infra.constructs.gateway import Gateway
 from infra.constructs.job_store import JobStore
-from infra.constructs.queue import Queue
+from infra.constructs.queue import NewQueue, Queue
 from infra.constructs.run_queues import RunQueues
 from infra.constructs.sweeper import Sweeper
 from infra.constructs.ticker import Ticker
+from infra.stacks.environment import environment_of
 from infra.stacks.outputs import list_functions
 
 
 class ControlPlane(cdk.Stack):
     """Everything that decides when a schedule fires, and the API that changes schedules."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        config: Config,
-        *,
-        job_store: JobStore,
-        run_queues: RunQueues,
-        event_bus: EventBus,
-    ) -> None:
-        super().__init__(scope, construct_id, description="Cronfleet: API, ticker, dispatcher, sweeper, clerk")
+    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            description="Cronfleet: API, ticker, dispatcher, sweeper, clerk",
+            env=environment_of(config),
+        )
+        job_store, event_bus = JobStore(config), EventBus(config)
+        run_queues = RunQueues(self, "RunQueues", config)
         code = Code(self, "Code", config)
-        tick_queue = Queue(self, "Ticks", config, queues.TICKS)
-        errand_queue = Queue(self, "Errands", config, queues.ERRANDS)
+        tick_queue = NewQueue(self, "Ticks", config, queues.TICKS)
+        errand_queue = NewQueue(self, "Errands", config, queues.ERRANDS)
         ticker = Ticker(self, "Ticker", config, code, job_store=job_store, tick_queue=tick_queue)
         dispatcher = Dispatcher(
             self,

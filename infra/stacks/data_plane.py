@@ -3,24 +3,27 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from infra.config import Config
+from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.job_store import JobStore
+from infra.constructs.queue import NewQueue
 from infra.constructs.run_queues import RunQueues
 from infra.constructs.worker import Worker
+from infra.stacks.environment import environment_of
 from infra.stacks.outputs import list_functions
 
 
 class DataPlane(cdk.Stack):
     """Run queue and worker of each tier."""
 
-    def __init__(
-        self, scope: Construct, construct_id: str, config: Config, job_store: JobStore, event_bus: EventBus
-    ) -> None:
-        super().__init__(scope, construct_id, description="Cronfleet: run queues and workers")
+    def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
+        super().__init__(
+            scope, construct_id, description="Cronfleet: run queues and workers", env=environment_of(config)
+        )
+        job_store, event_bus = JobStore(config), EventBus(config)
         code = Code(self, "Code", config)
-        self.run_queues = RunQueues(self, "RunQueues", config)
+        run_queues = RunQueues(self, "RunQueues", config, NewQueue)
         workers = [
             Worker(
                 self,
@@ -30,9 +33,9 @@ class DataPlane(cdk.Stack):
                 tier=tier,
                 job_store=job_store,
                 event_bus=event_bus,
-                run_queues=self.run_queues,
+                run_queues=run_queues,
             )
-            for tier in self.run_queues.by_tier
+            for tier in run_queues.by_tier
         ]
         list_functions(self, workers)
-        cdk.CfnOutput(self, "RunQueueUrls", value=self.run_queues.urls, description="JSON: tier and URL")
+        cdk.CfnOutput(self, "RunQueueUrls", value=run_queues.urls, description="JSON: tier and URL")

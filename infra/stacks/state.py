@@ -3,9 +3,10 @@
 import aws_cdk as cdk
 from constructs import Construct
 
-from infra.config import Config
-from infra.constructs.event_bus import EventBus
-from infra.constructs.job_store import JobStore
+from infra.config.installation import Config
+from infra.constructs.event_bus import NewEventBus
+from infra.constructs.tables import Tables
+from infra.stacks.environment import environment_of
 
 
 class State(cdk.Stack):
@@ -17,8 +18,9 @@ class State(cdk.Stack):
             construct_id,
             description="Cronfleet: the job store",
             termination_protection=not config.local,
+            env=environment_of(config),
         )
-        self.job_store = JobStore(self, "JobStore", config)
+        Tables(self, "JobStore", config)
         # Here, because rules of others hang on it.
-        self.event_bus = EventBus(self, "EventBus", config)
+        NewEventBus(self, "EventBus", config)
         cdk.CfnOutput(self, "TablePrefix", value=config.prefix, description="Begins every table's name")

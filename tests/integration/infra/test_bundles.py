@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from infra import bundles
-from infra.config import LAMBDA_PYTHON
+from infra.config.platform import LAMBDA_PYTHON
 
 HERE = bundles.Runtime(f"3.{sys.version_info.minor}", None)
 ARM = bundles.Runtime(LAMBDA_PYTHON, "aarch64-manylinux_2_28")

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 
 from cronfleet.settings import TABLE_PREFIX, Oidc, from_environment
-from infra.config import Config, ConfigError, from_context
+from infra.config.context import ConfigError
+from infra.config.installation import Config, from_context
 from tests.integration.infra.conftest import synthesise
 
 
-def chosen(**context: str) -> Config:
-    return from_context(context.get)
+def chosen(environments: object = None, **choices: object) -> Config:
+    """The installation of these choices; in their names `__` is a dot."""
+    context = {name.replace("__", "."): value for name, value in choices.items()}
+    return from_context({**context, "environments": environments or {}}.get, tuple(context))
 
 
 def test_without_a_choice_it_is_a_production_installation_on_arm() -> None:
@@ -20,11 +23,54 @@ def test_without_a_choice_it_is_a_production_installation_on_arm() -> None:
 
 
 def test_two_environments_in_one_account_share_no_name() -> None:
-    assert chosen(environment="staging").prefix == "cronfleet-staging"
+    assert chosen({"staging": {}}, environment="staging").prefix == "cronfleet-staging"
+    assert chosen({"staging": {"name": "jobs"}}, environment="staging").prefix == "jobs"
+
+
+def test_an_environment_says_what_an_installation_is_and_the_command_line_has_the_last_word() -> None:
+    entry = {"region": "eu-central-1", "shards": 128, "workers": {"priority": {"max_concurrency": 20}}}
+    from_entry = chosen({"prod": entry}, environment="prod")
+    assert (from_entry.platform.region, from_entry.shards) == ("eu-central-1", 128)
+    assert from_entry.worker_concurrency["priority"] == 20
+    changed = chosen({"prod": entry}, environment="prod", shards="8", workers__priority__max_concurrency="30")
+    assert (changed.shards, changed.worker_concurrency["priority"]) == (8, 30)
+
+
+def test_an_environment_that_nobody_wrote_down_is_refused_and_those_that_are_there_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"'environment' is 'prdo': write one that cdk.json has .* \(dev, prod\)"):
+        chosen({"dev": {}, "prod": {}}, environment="prdo")
+
+
+def test_a_choice_that_means_nothing_is_refused_wherever_it_stands() -> None:
+    with pytest.raises(ConfigError, match=r"'alarms.tresholds.lag' in the environment 'prod' is not known"):
+        chosen({"prod": {"alarms": {"tresholds": {"lag": 3}}}}, environment="prod")
+    with pytest.raises(ConfigError, match=r"'shard' is not known: write one of .*shards"):
+        chosen(shard="3")
+
+
+def test_what_the_cdk_itself_writes_into_its_context_is_none_of_our_business() -> None:
+    assert from_context({"aws:cdk:enable-asset-metadata": True}.get, ("aws:cdk:enable-asset-metadata",)).shards == 64
+
+
+def test_most_runs_at_once_and_provisioned_pollers_exclude_each_other() -> None:
+    pollers = {"workers__standard__pollers__minimum": "5", "workers__standard__pollers__maximum": 50}
+    workers = chosen(**pollers).workers
+    assert (workers.pollers["standard"].minimum, workers.pollers["standard"].maximum) == (5, 50)
+    assert "standard" not in workers.concurrency
+    with pytest.raises(ConfigError, match=r"standard.max_concurrency' and .*pollers.*exclude each other"):
+        chosen(**pollers, workers__standard__max_concurrency="10")
+
+
+def test_alarms_tell_topics_and_may_be_given_other_thresholds() -> None:
+    topic = "arn:aws:sns:eu-central-1:123456789012:on-call"
+    alarms = chosen({"prod": {"alarms": {"targets": [topic], "thresholds": {"lag-standard": 5}}}}, environment="prod")
+    assert (alarms.alarms.targets, alarms.alarms.thresholds) == ((topic,), {"lag-standard": 5.0})
 
 
 def test_workers_of_each_tier_have_a_limit_but_on_this_machine_where_backfills_have_one() -> None:
-    chosen_for = chosen(priority_concurrency="40", backfill_concurrency="20").worker_concurrency
+    chosen_for = chosen(
+        workers__priority__max_concurrency="40", workers__backfill__max_concurrency="20"
+    ).worker_concurrency
     assert chosen_for == {"standard": 500, "priority": 40, "backfill": 20}
     assert chosen(local="true").worker_concurrency == {"backfill": 2}
 
@@ -44,13 +90,18 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("shards", "1025"),
         ("python", "python3.14"),
         ("architecture", "riscv"),
-        ("standard_concurrency", "1"),
-        ("priority_concurrency", "all"),
+        ("workers.standard.max_concurrency", "1"),
+        ("workers.priority.max_concurrency", "all"),
+        ("name", "Jobs"),
+        ("account", "12345"),
+        ("region", "frankfurt"),
+        ("alarms.targets", "someone@example.com"),
+        ("workers.standard.pollers.minimum", "1"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"context '{name}'"):
-        chosen(**{name: value})
+        chosen({"Staging!": {}}, **{name: value})
 
 
 def test_without_an_identity_provider_the_authorizer_is_told_of_none() -> None:
@@ -58,7 +109,7 @@ def test_without_an_identity_provider_the_authorizer_is_told_of_none() -> None:
 
 
 def test_an_identity_provider_needs_an_issuer_and_an_audience_and_the_rest_has_defaults() -> None:
-    config = chosen(oidc_issuer="https://id.example.com/", oidc_audience="cronfleet")
+    config = chosen(oidc__issuer="https://id.example.com/", oidc__audience="cronfleet")
     read = from_environment(environment={TABLE_PREFIX: "cronfleet", **config.oidc})
     assert read.oidc == Oidc("https://id.example.com/", "cronfleet")
 
@@ -66,16 +117,16 @@ def test_an_identity_provider_needs_an_issuer_and_an_audience_and_the_rest_has_d
 @pytest.mark.parametrize(
     "context",
     [
-        {"oidc_issuer": "https://id.example.com/"},
-        {"oidc_audience": "cronfleet"},
-        {"oidc_issuer": "http://id.example.com/", "oidc_audience": "cronfleet"},
-        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_jwks_url": "http://id.example.com/k"},
-        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_algorithms": "RS256,HS256"},
-        {"oidc_issuer": "https://id.example.com/", "oidc_audience": "c", "oidc_algorithms": "none"},
+        {"oidc.issuer": "https://id.example.com/"},
+        {"oidc.audience": "cronfleet"},
+        {"oidc.issuer": "http://id.example.com/", "oidc.audience": "cronfleet"},
+        {"oidc.issuer": "https://id.example.com/", "oidc.audience": "c", "oidc.jwks_url": "http://id.example.com/k"},
+        {"oidc.issuer": "https://id.example.com/", "oidc.audience": "c", "oidc.algorithms": "RS256,HS256"},
+        {"oidc.issuer": "https://id.example.com/", "oidc.audience": "c", "oidc.algorithms": "none"},
     ],
 )
-def test_an_identity_provider_that_cannot_be_trusted_is_refused(context: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="oidc_"):
+def test_an_identity_provider_that_cannot_be_trusted_is_refused(context: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="oidc"):
         chosen(**context)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronfleet import settings
-from infra.config import OIDC
+from infra.config.identity import OIDC
 from tests.integration.infra.assembly import Assembly, as_list
 
 WORKERS = ("worker-standard", "worker-priority", "worker-backfill")
@@ -65,7 +65,12 @@ def test_the_settings_can_be_read_once_cloudformation_has_filled_in_the_addresse
     assert read.table_prefix == "cronfleet"
     assert read.shards == settings.DEFAULT_SHARDS
     if settings.RUN_QUEUE_URLS in NEEDS[function]:
-        assert read.run_queue_urls == dict.fromkeys(settings.RUN_QUEUES, "address")
+        names = {queue: url.rpartition("/")[2] for queue, url in (read.run_queue_urls or {}).items()}
+        assert names in (
+            {queue: f"cronfleet-runs-{queue}" for queue in settings.RUN_QUEUES},
+            # Where the queue lies in the function's own stack.
+            dict.fromkeys(settings.RUN_QUEUES, "address"),
+        )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -155,7 +160,7 @@ def test_beside_the_leases_the_api_writes_nothing_but_messages_that_nobody_can_r
     writes = [
         one
         for one in on_aws.statements("api")
-        if "Shards" in json.dumps(one["Resource"]) and set(as_list(one["Action"])) & WRITES
+        if "/cronfleet-shards" in json.dumps(one["Resource"]) and set(as_list(one["Action"])) & WRITES
     ]
     assert [one["Condition"] for one in writes] == [
         {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["UNREADABLE"]}}
@@ -166,7 +171,7 @@ def test_beside_the_leases_the_api_writes_nothing_but_messages_that_nobody_can_r
 def test_nobody_may_change_or_remove_what_the_audit_says_but_the_sweeper_of_deleted_tenants(
     on_aws: Assembly, function: str
 ) -> None:
-    on_audit = [item for item in on_aws.statements(function) if "Audit" in json.dumps(item["Resource"])]
+    on_audit = [item for item in on_aws.statements(function) if "/cronfleet-audit" in json.dumps(item["Resource"])]
     allowed = {"dynamodb:PutItem", *(READS if function == "api" else ())}
     allowed |= ERASES | {"dynamodb:Query"} if function == "sweeper" else set()
     assert all(set(as_list(item["Action"])) <= allowed for item in on_audit)
@@ -177,21 +182,21 @@ def test_whoever_writes_entries_moves_the_ends_of_their_chains_on_and_the_sweepe
     on_aws: Assembly, function: str
 ) -> None:
     def may(table: str) -> set[str]:
-        found = [item for item in on_aws.statements(function) if f"JobStore{table}" in json.dumps(item["Resource"])]
+        found = [item for item in on_aws.statements(function) if f"/cronfleet-{table}" in json.dumps(item["Resource"])]
         return {action for item in found for action in as_list(item["Action"])}
 
     writes = "dynamodb:PutItem"
     # Those that end runs may have to pause a schedule whose runs die in a row.
     writers = ("api", "dispatcher", "sweeper", "dead_letters", *WORKERS)
-    assert (writes in may("Chains")) == (writes in may("Audit")) == (function in writers)
-    assert ("dynamodb:UpdateItem" in may("Chains")) == (function == "sweeper")
+    assert (writes in may("chains")) == (writes in may("audit")) == (function in writers)
+    assert ("dynamodb:UpdateItem" in may("chains")) == (function == "sweeper")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_whoever_tells_may_put_events_on_the_installations_own_bus_alone(on_aws: Assembly, function: str) -> None:
     told = [item["Resource"] for item in on_aws.statements(function) if "events:PutEvents" in as_list(item["Action"])]
     assert bool(told) == (settings.EVENT_BUS in NEEDS[function])
-    assert all("EventBus" in json.dumps(resource) for resource in told)
+    assert all(":event-bus/cronfleet-events" in json.dumps(resource) for resource in told)
     assert {bus["Properties"]["Name"] for bus in on_aws.of_type("AWS::Events::EventBus").values()} == {
         "cronfleet-events"
     }

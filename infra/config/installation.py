@@ -1,0 +1,106 @@
+"""What one installation may choose, read from the CDK context and nothing else: no credentials, no look-ups.
+
+`make synth ENV=prod`, or `python -m infra.app -c environment=prod -c shards=128`; docs/deploy.md names every choice.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.settings import DEFAULT_SHARDS
+from infra.config.alarms import Alarms, alarms_of
+from infra.config.context import Context
+from infra.config.identity import oidc_of
+from infra.config.platform import Architecture, Platform, platform_of
+from infra.config.workers import Workers, workers_of
+
+APPLICATION: Final = "cronfleet"
+LOCAL_SHARDS: Final = 2
+LOOPBACK: Final = "127.0.0.0/8,::1/128"
+
+NAME: Final = r"[a-z][a-z0-9-]{0,31}"
+"""The longest name that is made of it, of a dead-letter queue, stays far below the 64 characters of a function's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One installation of Cronfleet.
+
+    `local` is the emulator on the developer's machine: host Python and processor, tables that may be deleted.
+    `prefix` begins every physical name, e.g. `cronfleet` or `cronfleet-prod`.
+    `webhook_allowed_networks` are comma-separated CIDR ranges.
+    `oidc` is what the authorizer reads of an identity provider from its environment; all of it is empty without one.
+    """
+
+    environment: str
+    local: bool
+    prefix: str
+    platform: Platform
+    shards: int
+    webhook_allowed_networks: str
+    email_sender: str
+    oidc: Mapping[str, str]
+    workers: Workers
+    alarms: Alarms
+
+    @property
+    def python(self) -> str:
+        """The version of Python that the functions run on."""
+        return self.platform.python
+
+    @property
+    def architecture(self) -> Architecture:
+        """The processor that they run on."""
+        return self.platform.architecture
+
+    @property
+    def worker_concurrency(self) -> Mapping[str, int]:
+        """How many runs of each queue go on at once at most."""
+        return self.workers.concurrency
+
+    @property
+    def wheel_platform(self) -> str | None:
+        """The platform whose wheels the functions need, in uv's words; None means this machine's own."""
+        if self.local:
+            return None
+        return {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}[self.architecture]
+
+
+def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -> Config:
+    """The installation that the context describes; `value_of` answers None for what is not set.
+
+    `given` are the names on the command line: one that means nothing is refused. Raises `ConfigError`.
+    """
+    context = Context(value_of)
+    local = context.flag("local")
+    config = Config(
+        environment=_environment(context),
+        local=local,
+        prefix=_prefix(context),
+        platform=platform_of(context, local=local),
+        shards=context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS),
+        webhook_allowed_networks=",".join(context.texts("webhook_allowed_networks")) or (LOOPBACK if local else ""),
+        email_sender=context.text("email_sender"),
+        oidc=oidc_of(context),
+        workers=workers_of(context, local=local),
+        alarms=alarms_of(context),
+    )
+    context.require_all_read(given)
+    return config
+
+
+def _environment(context: Context) -> str:
+    name = context.environment
+    if name and not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", name):
+        context.refuse("environment", name, "at most 20 small letters, digits and hyphens")
+    return name
+
+
+def _prefix(context: Context) -> str:
+    default = f"{APPLICATION}-{context.environment}" if context.environment else APPLICATION
+    name = context.text("name") or default
+    if not re.fullmatch(NAME, name):
+        context.refuse("name", name, "at most 32 small letters, digits and hyphens")
+    return name

@@ -1,0 +1,54 @@
+"""The stacks beside each other: what ties them together, and in what order they are deployed."""
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from tests.integration.infra.assembly import Assembly
+
+ORDER = ("cronfleet-observability", "cronfleet-state", "cronfleet-data-plane", "cronfleet-control-plane")
+
+
+def test_no_stack_exports_anything_so_none_can_stand_in_the_way_of_anothers_change(on_aws: Assembly) -> None:
+    for name, template in on_aws.templates.items():
+        exported = [output for output, value in template.get("Outputs", {}).items() if "Export" in value]
+        assert (name, exported) == (name, [])
+        assert "Fn::ImportValue" not in json.dumps(template), name
+        assert "Fn::GetStackOutput" not in json.dumps(template), name
+
+
+def test_each_stack_waits_for_those_whose_tables_and_queues_it_uses(on_aws: Assembly) -> None:
+    artifacts = json.loads((on_aws.folder / "manifest.json").read_text())["artifacts"]
+    for first, then in pairwise(ORDER):
+        assert first in artifacts[then]["dependencies"]
+
+
+def test_what_a_stack_calls_by_name_is_there_in_some_stack(on_aws: Assembly) -> None:
+    """A typing error in a name would be found by nobody before the first request."""
+    there = {
+        text
+        for kind, key in (
+            ("AWS::DynamoDB::GlobalTable", "TableName"),
+            ("AWS::SQS::Queue", "QueueName"),
+            ("AWS::Events::EventBus", "Name"),
+        )
+        for resource in on_aws.of_type(kind).values()
+        for text in [resource["Properties"][key]]
+    }
+    spoken_of = set()
+    for policy in on_aws.of_type("AWS::IAM::Policy").values():
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]:
+            if any(action.startswith(("dynamodb:", "sqs:", "events:")) for action in _list(statement["Action"])):
+                spoken_of |= {_name(arn) for arn in _list(statement["Resource"]) if "Fn::Join" in arn}
+    assert spoken_of
+    assert spoken_of <= there
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _name(arn: dict[str, Any]) -> str:
+    """The name at the end of an ARN that CloudFormation will put together."""
+    last = arn["Fn::Join"][1][-1].removeprefix(":").removeprefix("table/").removeprefix("event-bus/")
+    return str(last).partition("/index/")[0]
