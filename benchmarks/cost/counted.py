@@ -1,8 +1,8 @@
 """Units and requests of a firing for any number that is due at once, out of those that are counted and asserted.
 
-`benchmarks/metering` counts a lone firing, 50, 100 (a full batch) and 10,000 at once on the real services. What a tick
-costs grows with the number in straight lines between these: each firing has its own claim, start and finish, each batch
-its log and its announcement. `tests/unit/test_cost.py` plays others and compares.
+`benchmarks/metering` counts a lone firing, 50 and 100 (a full batch) at once on the real services. What a tick costs
+grows with the number in straight lines between these, and beyond a batch as with batches: each firing has its own
+claim, start and finish, each batch its log and its announcement. `tests/unit/test_cost.py` plays others and compares.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from benchmarks.metering.scenarios import IDLE, SCENARIOS, Count
 from cronfleet.adapters.dynamodb import schema
 from tests.support.settable_clock import NOON, SettableClock
 
-KNOTS: Final = ("lone", "ordinary", "batch", "herd")
+KNOTS: Final = ("lone", "ordinary", "batch")
 """Scenarios of one kind of firing, by how many are due at once."""
 
 
