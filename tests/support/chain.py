@@ -101,6 +101,13 @@ class Chain:
         self._sqs.purge_queue(QueueUrl=self.urls["ticks"])
         self.minute()
 
+    def claim_until(self, end: Instant) -> None:
+        """Let time pass to `end` while dispatchers work and nobody takes what they send."""
+        while self.now < end:
+            self.travel(min(slot_of(self.now) + SLOT, end))
+            while self._deliver_from("ticks", dispatcher):
+                pass
+
     def _deliver(self) -> None:
         for _ in range(MAX_ROUNDS):
             delivered = self._deliver_from("ticks", dispatcher) + self._deliver_from("errands", clerk)
