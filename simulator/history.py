@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,6 +112,9 @@ class Notes:
 
     def count(self, metric: str, value: int = 1, **_: str) -> None:
         self._history.counts[metric] += value
+
+    def tally(self, values: Mapping[str, int], **_: str) -> None:
+        self._history.counts.update(values)
 
     def measure(self, metric: str, seconds: float, **_: str) -> None:
         self._history.note(metric, seconds)

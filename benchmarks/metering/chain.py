@@ -1,6 +1,6 @@
 """The whole chain on metered queues and on any DynamoDB client: what a scenario needs to be played and counted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -72,6 +72,8 @@ class Silent:
     """Telemetry that nobody reads."""
 
     def count(self, metric: str, value: int = 1, **dimensions: str) -> None: ...
+
+    def tally(self, values: Mapping[str, int], **dimensions: str) -> None: ...
 
     def measure(self, metric: str, seconds: float, **dimensions: str) -> None: ...
 

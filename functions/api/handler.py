@@ -4,12 +4,20 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from cronfleet import bootstrap
+
 from . import reading
 from .app import admit, app, problem_of
 
 
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answers one request (payload format 2.0)."""
+    answer = _answer(event, context)
+    bootstrap.telemetry("api").count("requests", outcome=f"{answer['statusCode'] // 100}xx")
+    return answer
+
+
+def _answer(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     try:
         admit(event)
         sound = reading.read(event)

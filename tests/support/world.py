@@ -1,6 +1,7 @@
 """A small world in memory: one store, queues, a clock that is moved by hand, and the services on top."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,10 @@ class Notes:
 
     def count(self, metric: str, value: int = 1, **_: str) -> None:
         self.counts[metric] += value
+
+    def tally(self, values: Mapping[str, int], **_: str) -> None:
+        for metric, value in values.items():
+            self.count(metric, value)
 
     def measure(self, metric: str, seconds: float, **_: str) -> None:
         self.measures[metric].append(seconds)

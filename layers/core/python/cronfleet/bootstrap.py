@@ -10,7 +10,7 @@ from cronfleet.domain.errand import ErrandMessage
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunMessage
 from cronfleet.ports.queues import Tick
-from cronfleet.settings import Oidc, Settings
+from cronfleet.settings import Oidc, Settings, metrics_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +147,7 @@ def telemetry(part: str) -> "CloudWatchTelemetry":
     """Log lines and metrics of a part."""
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
 
-    return CloudWatchTelemetry(part)
+    return CloudWatchTelemetry(part, metrics_namespace(), SystemClock())
 
 
 def ticker(settings: Settings) -> "Ticker":

@@ -119,6 +119,20 @@ def _oidc(env: Mapping[str, str]) -> Oidc | None:
     )
 
 
+def namespace_of(prefix: str) -> str:
+    """Under which name CloudWatch keeps the metrics of the installation whose names begin with `prefix`.
+
+    Each has its own: two installations in one account would otherwise set off each other's alarms.
+    """
+    return prefix.capitalize()
+
+
+def metrics_namespace(environment: Mapping[str, str] | None = None) -> str:
+    """The namespace of this process's metrics."""
+    env = os.environ if environment is None else environment
+    return namespace_of(env.get(TABLE_PREFIX, "cronfleet"))
+
+
 def from_environment(*needed: str, environment: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process; `needed` names the variables this function cannot do without.
 

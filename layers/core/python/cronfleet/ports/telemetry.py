@@ -1,17 +1,26 @@
 """What a part tells those who watch it."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 
 class Telemetry(Protocol):
-    """Counts, measures and log lines; a tenant or schedule is never a metric's dimension, only a field of a line."""
+    """Counts, measures and log lines.
+
+    A dimension is a tier, shard, reason, outcome or the like, of which there are few: each of its values is a series
+    of its own. A tenant or schedule is never one, only a field of a line.
+    """
 
     def count(self, metric: str, value: int = 1, **dimensions: str) -> None:
-        """Add `value` to a counter, e.g. `claims_lost`."""
+        """Add `value` to a counter, e.g. `leases_lost`. Of what is counted as it stands, the last value matters."""
+        ...
+
+    def tally(self, values: Mapping[str, int], **dimensions: str) -> None:
+        """Add to several counters at once, at least one; it costs one line."""
         ...
 
     def measure(self, metric: str, seconds: float, **dimensions: str) -> None:
-        """One observation of a duration, e.g. `lag` with its tier."""
+        """One observation of a duration, e.g. `lag` with its tier and shard."""
         ...
 
     def event(self, name: str, **fields: object) -> None:

@@ -1,10 +1,15 @@
 """What a worker tells of its messages and attempts: one line each, and the counts of the dashboards."""
 
+from typing import Final
+
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.late import Cause
 from cronfleet.domain.reason import Reason
-from cronfleet.domain.run import Lane, Outcome, Run, RunMessage
+from cronfleet.domain.run import Lane, Outcome, Run, RunMessage, RunStatus
 from cronfleet.ports.telemetry import Telemetry
+
+NOT_RUN: Final = frozenset({RunStatus.SKIPPED, RunStatus.FROZEN, RunStatus.REFUSED})
+"""How a run ends that was claimed, and for a reason calls nobody."""
 
 
 class AttemptReport:
@@ -27,7 +32,9 @@ class AttemptReport:
     def started(self, run: Run) -> None:
         """An attempt has its lease."""
         if run.attempt == 1 and run.lag_ms is not None:
-            self._telemetry.measure(_lag_metric(run), run.lag_ms / SECOND, tier=run.tier)
+            self._telemetry.measure(
+                _lag_metric(run), run.lag_ms / SECOND, tier=run.tier, shard=run.batch.partition(".")[0]
+            )
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
 
@@ -38,6 +45,10 @@ class AttemptReport:
         self._telemetry.count("attempts", tier=run.tier, outcome=outcome.value)
         if run.is_terminal:
             self._telemetry.count("runs_ended", tier=run.tier, status=run.status.value)
+        elif run.status is RunStatus.WAITING:
+            self._telemetry.count("retries", tier=run.tier)
+        if run.status in NOT_RUN and run.reason is not None:
+            self._telemetry.count("fires_skipped", reason=run.reason.code.value)
         self._telemetry.event(
             "attempt_finished",
             run_id=run.key.run_id,

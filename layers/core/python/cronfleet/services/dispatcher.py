@@ -432,6 +432,7 @@ class Dispatcher:
                     self._telling.written(row)
                 report.noted += claim.is_shadow
                 report.skips += not claim.is_shadow
+                report.skip_reasons[skipped.reason.code.value] += not claim.is_shadow
                 event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
                 self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
 

@@ -42,6 +42,7 @@ from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
+from cronfleet.services.sweep_report import tell_board, tell_waiting
 from cronfleet.services.telling import told_by
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
@@ -268,9 +269,11 @@ class Sweeper:
         is_all = report.shards == self._shards
         if is_all:
             self._telemetry.count("sweeps")
+        tell_board(self._telemetry, self._store, now)
         if self._self_watch is None:
             return
         overdue = [one for found in self._overdue.values() for one in found]
+        tell_waiting(self._telemetry, overdue, _unstarted(readings), report.open, now)
         is_all_claims = len(self._overdue) == self._shards
         try:
             self._self_watch.judge(overdue, _unstarted(readings), now, is_all_claims=is_all_claims, is_all=is_all)

@@ -1,6 +1,7 @@
 """What one tick of a dispatcher did, in counts."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -19,7 +20,7 @@ PUBLISHED: Final = (
     "retimes",
     "errands",
 )
-"""The counts that become metrics of their shard."""
+"""The counts that become metrics."""
 
 
 class Served(StrEnum):
@@ -47,6 +48,8 @@ class TickReport:
     fires: int = 0
     caught_up: int = 0
     skips: int = 0
+    skip_reasons: Counter[str] = field(default_factory=Counter)
+    """The skips, by the code of their reason."""
     noted: int = 0
     """Entries of what held schedules would have fired; no loss, and so no skip."""
     deferrals: int = 0
@@ -58,7 +61,8 @@ class TickReport:
 
 def publish(report: TickReport, telemetry: Telemetry) -> None:
     """Count what there is to count."""
-    for name in PUBLISHED:
-        value = getattr(report, name)
-        if value:
-            telemetry.count(name, value, shard=str(report.shard))
+    values = {name: value for name in PUBLISHED if (value := getattr(report, name))}
+    if values:
+        telemetry.tally(values, shard=str(report.shard))
+    for reason, value in report.skip_reasons.items():
+        telemetry.count("fires_skipped", value, reason=reason)

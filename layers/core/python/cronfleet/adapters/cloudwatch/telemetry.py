@@ -3,46 +3,80 @@
 Each is written at once: a worker that is killed has told all it knew.
 """
 
+import json
 import logging
+import sys
+from collections.abc import Mapping
 from typing import Final
 
-from aws_lambda_powertools import Logger, single_metric
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import MetricUnit
 
-NAMESPACE: Final = "Cronfleet"
+from cronfleet.ports.clock import Clock
+
+SERVICE: Final = "service"
+"""The dimension that every metric has but the total of an alarm: which part tells it."""
+
+FIELD_ONLY: Final = "shard"
+"""Said in the line, where a query finds it, and no dimension: each of a counter's shards would be a paid series."""
+
+SERIES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {"lag": ((SERVICE, "tier"), (SERVICE, "shard"))}
+"""The sets of dimensions of a metric that has several: lag is looked at by tier, and by shard."""
 
 _TAKEN: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
 """Names that a log record has itself; the logging module raises on a field that would hide one."""
 
 
 class CloudWatchTelemetry:
-    """What `part` (the word that names it everywhere) tells those who watch it."""
+    """What `part` (the word that names it everywhere) tells those who watch it, under the installation's namespace."""
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, namespace: str, clock: Clock) -> None:
         self._part = part
+        self._namespace = namespace
+        self._clock = clock
         self._logger = Logger(service=part)
 
     def count(self, metric: str, value: int = 1, **dimensions: str) -> None:
         """Add `value` to a counter."""
-        self._put(metric, MetricUnit.Count, value, dimensions)
+        self.tally({metric: value}, **dimensions)
+
+    def tally(self, values: Mapping[str, int], **dimensions: str) -> None:
+        """Add to several counters by one line."""
+        self._put(values, MetricUnit.Count, dimensions, _series(next(iter(values)), dimensions))
 
     def measure(self, metric: str, seconds: float, **dimensions: str) -> None:
         """One observation of a duration."""
-        self._put(metric, MetricUnit.Seconds, seconds, dimensions)
+        self._put({metric: seconds}, MetricUnit.Seconds, dimensions, _series(metric, dimensions))
 
     def event(self, name: str, **fields: object) -> None:
         """One structured log line."""
         self._logger.info(name, extra=_loggable(fields))
 
     def alarm(self, name: str, **fields: object) -> None:
-        """A log line at error level, and a counter of the same name."""
+        """A log line at error level, and a counter of the same name: each part's, and the total that an alarm reads."""
         self._logger.error(name, extra=_loggable(fields))
-        self.count(name)
+        self._put({name: 1}, MetricUnit.Count, {}, [[], [SERVICE]])
 
-    def _put(self, metric: str, unit: MetricUnit, value: float, dimensions: dict[str, str]) -> None:
-        named = {"service": self._part, **dimensions}
-        with single_metric(metric, unit, value, namespace=NAMESPACE, default_dimensions=named):
-            pass
+    def _put(
+        self, values: Mapping[str, float], unit: MetricUnit, dimensions: Mapping[str, str], series: list[list[str]]
+    ) -> None:
+        metrics = [{"Name": name, "Unit": unit.value} for name in values]
+        directive = {"Namespace": self._namespace, "Dimensions": series, "Metrics": metrics}
+        line = {
+            "_aws": {"Timestamp": self._clock.now(), "CloudWatchMetrics": [directive]},
+            SERVICE: self._part,
+            **dimensions,
+            **{name: [value] for name, value in values.items()},
+        }
+        sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+
+
+def _series(metric: str, dimensions: Mapping[str, str]) -> list[list[str]]:
+    wanted = SERIES.get(metric)
+    if wanted is None:
+        return [[SERVICE, *(name for name in dimensions if name != FIELD_ONLY)]]
+    return [list(one) for one in wanted if set(one) <= {SERVICE, *dimensions}]
 
 
 def _loggable(fields: dict[str, object]) -> dict[str, object]:

@@ -1,0 +1,45 @@
+"""What a sweep tells of how the installation stands, for charts and alarms: figures as they are, not what changed.
+
+Lag is measured where a run starts, so what does not start at all is seen here or nowhere.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.noticeboard import MAX_NOTICES, SHEETS, Topic
+from cronfleet.domain.self_watch import Waiting
+from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
+from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import ask
+
+PERCENT: Final = 100
+
+
+def tell_waiting(
+    telemetry: Telemetry, overdue: Sequence[Waiting], unstarted: Sequence[Waiting], open_batches: int, now: Instant
+) -> None:
+    """How long the oldest fire waits for its claim, and for its worker; and what the books still carry."""
+    telemetry.measure("overdue", _oldest(overdue, now))
+    telemetry.measure("unstarted", _oldest(unstarted, now))
+    telemetry.count("batches_open", open_batches)
+
+
+def _oldest(waiting: Sequence[Waiting], now: Instant) -> float:
+    return max((max(0, now - one.since_at) / SECOND for one in waiting), default=0.0)
+
+
+def tell_board(telemetry: Telemetry, store: JobStore, now: Instant) -> None:
+    """How many targets' breakers are not closed, and how full the fullest sheet of the noticeboard is, in percent."""
+    try:
+        sheets = ask(lambda: store.get_notices(consistent=False)).sheets
+    except (NoAnswer, Damaged):
+        # The sweep goes on without; whoever needs the board for a decision asks for himself.
+        return
+    counting = [(sheet.topic, sum(one.counts(now) for one in sheet.notices.values())) for sheet in sheets[: 2 * SHEETS]]
+    telemetry.tally(
+        {
+            "breakers_open": sum(number for topic, number in counting if topic is Topic.BREAKERS),
+            "noticeboard_fill": max((PERCENT * number // MAX_NOTICES for _, number in counting), default=0),
+        }
+    )
