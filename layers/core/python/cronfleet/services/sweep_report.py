@@ -6,7 +6,7 @@ Lag is measured where a run starts, so what does not start at all is seen here o
 from collections.abc import Sequence
 from typing import Final
 
-from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.noticeboard import MAX_NOTICES, SHEETS, Topic
 from cronfleet.domain.self_watch import Waiting
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
@@ -14,6 +14,9 @@ from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 
 PERCENT: Final = 100
+
+BOARD_EVERY: Final = 5
+"""Minutes between looks at the noticeboard: it costs a read, which no ordinary sweep has to spare."""
 
 
 def tell_waiting(
@@ -30,7 +33,11 @@ def _oldest(waiting: Sequence[Waiting], now: Instant) -> float:
 
 
 def tell_board(telemetry: Telemetry, store: JobStore, now: Instant) -> None:
-    """How many targets' breakers are not closed, and how full the fullest sheet of the noticeboard is, in percent."""
+    """Every few minutes: how many targets' breakers are not closed, and how full the noticeboard's fullest sheet is,
+    in percent.
+    """
+    if (now // MINUTE) % BOARD_EVERY:
+        return
     try:
         sheets = ask(lambda: store.get_notices(consistent=False)).sheets
     except (NoAnswer, Damaged):
