@@ -5,6 +5,7 @@ from typing import Final
 
 import aws_cdk as cdk
 
+from infra import nag
 from infra.config.installation import APPLICATION, from_context
 from infra.stacks.control_plane import ControlPlane
 from infra.stacks.data_plane import DataPlane
@@ -38,4 +39,6 @@ def build(context: Mapping[str, object], outdir: str | None = None, given: Seque
     cdk.Tags.of(app).add("application", APPLICATION)
     if config.environment:
         cdk.Tags.of(app).add("environment", config.environment)
+    if not config.local:
+        nag.check(app, config)
     return app

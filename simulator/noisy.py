@@ -30,7 +30,7 @@ FIRES: Final = 100_000
 QUIET: Final = 99
 SHARDS: Final = 64
 WORKERS: Final = 500
-"""As a tier has them on AWS (`infra/config/workers.py`)."""
+"""As a tier has them on AWS (`infra/config/triggers.py`)."""
 
 AT_ONCE: Final = 5
 """Schedules of each quiet tenant that are due in the noisy one's second …"""

@@ -12,9 +12,12 @@ from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.settings import DEFAULT_SHARDS
 from infra.config.alarms import Alarms, alarms_of
 from infra.config.context import Context
+from infra.config.encryption import Encryption, encryption_of
 from infra.config.identity import oidc_of
+from infra.config.logs import Logs, logs_of
 from infra.config.platform import Architecture, Platform, platform_of
-from infra.config.workers import Workers, workers_of
+from infra.config.tables import Tables, tables_of
+from infra.config.triggers import Triggers, triggers_of
 
 APPLICATION: Final = "cronfleet"
 LOCAL_SHARDS: Final = 2
@@ -42,7 +45,10 @@ class Config:
     webhook_allowed_networks: str
     email_sender: str
     oidc: Mapping[str, str]
-    workers: Workers
+    tables: Tables
+    encryption: Encryption
+    triggers: Triggers
+    logs: Logs
     alarms: Alarms
 
     @property
@@ -57,8 +63,9 @@ class Config:
 
     @property
     def worker_concurrency(self) -> Mapping[str, int]:
-        """How many runs of each queue go on at once at most."""
-        return self.workers.concurrency
+        """How many runs of each queue go on at once at most; one that is not named has no limit of its own."""
+        most = {name: trigger.max_concurrency for name, trigger in self.triggers.workers.items()}
+        return {name: number for name, number in most.items() if number is not None}
 
     @property
     def wheel_platform(self) -> str | None:
@@ -75,16 +82,20 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
     """
     context = Context(value_of)
     local = context.flag("local")
+    shards = context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS)
     config = Config(
         environment=_environment(context),
         local=local,
         prefix=_prefix(context),
         platform=platform_of(context, local=local),
-        shards=context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS),
+        shards=shards,
         webhook_allowed_networks=",".join(context.texts("webhook_allowed_networks")) or (LOOPBACK if local else ""),
         email_sender=context.text("email_sender"),
         oidc=oidc_of(context),
-        workers=workers_of(context, local=local),
+        tables=tables_of(context, local=local),
+        encryption=encryption_of(context),
+        triggers=triggers_of(context, local=local, shards=shards),
+        logs=logs_of(context, local=local),
         alarms=alarms_of(context),
     )
     context.require_all_read(given)

@@ -22,10 +22,6 @@ SECRETS: Final = f"{APPLICATION}/*"
 TOPICS: Final = f"{APPLICATION}-alerts-*"
 """What a channel may name: an installation opts a secret or a topic in by giving it such a name."""
 
-CONCURRENCY: Final = 10
-"""Errands that are carried on at once: none of them is anybody's live run, whose throughput they share."""
-LOCAL_CONCURRENCY: Final = 2
-
 
 class Clerk(Function):
     """The function, its place behind the errand queue and its rights."""
@@ -52,7 +48,7 @@ class Clerk(Function):
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
         self._grant_operations(job_store)
         self._grant_alerts(job_store, config)
-        self.take_from(errand_queue.queue, max_concurrency=LOCAL_CONCURRENCY if config.local else CONCURRENCY)
+        self.take_from(errand_queue.queue, config.triggers.errands)
 
     def _grant_operations(self, job_store: JobStore) -> None:
         """What a page of a backfill, a re-run or a redrive reads and writes, and what ends with a run of it."""

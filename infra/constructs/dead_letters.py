@@ -8,6 +8,7 @@ from constructs import Construct
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from infra.config.installation import Config
+from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
@@ -50,4 +51,4 @@ class DeadLetters(Function):
         # Messages that nobody can read.
         job_store.grant(self.role, schema.SHARDS, APPEND)
         for source in sources:
-            self.take_from(source.dead_letters, max_concurrency=CONCURRENCY)
+            self.take_from(source.dead_letters, Trigger(max_concurrency=CONCURRENCY))

@@ -1,11 +1,9 @@
 """Dispatcher: takes one tick at a time, claims what is due in its shard and sends it to the run queues."""
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Final
 
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from cronfleet import settings
@@ -20,12 +18,6 @@ from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.TICKS.function_timeout_seconds)
-
-INVOCATIONS_PER_POLLER: Final = 10
-"""How many invocations one provisioned poller keeps going side by side (Lambda, SQS provisioned mode)."""
-
-FEWEST_POLLERS: Final = 2
-MOST_POLLERS: Final = 200
 
 
 class Dispatcher(Function):
@@ -48,12 +40,7 @@ class Dispatcher(Function):
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
         event_bus.grant_tell(self.role)
-        self.take_from(
-            tick_queue.queue,
-            pollers=None if config.local else _pollers_for(config.shards),
-            # One for each shard: on a small machine, five that start cold take a minute from everything else.
-            max_concurrency=max(FEWEST_POLLERS, config.shards) if config.local else None,
-        )
+        self.take_from(tick_queue.queue, config.triggers.ticks)
 
 
 def sending_to(run_queues: RunQueues, errand_queue: Queue, event_bus: EventBus) -> Mapping[str, str]:
@@ -79,10 +66,3 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues, e
     job_store.grant(role, schema.CHAINS, LOOK_UP + APPEND)
     run_queues.grant_send(role)
     errand_queue.grant_send(role)
-
-
-def _pollers_for(shards: int) -> lambda_.ProvisionedPollerConfig:
-    # Without them the mapping starts at five invocations and adds 300 a minute: at a full hour the shards
-    # would wait for each other.
-    needed = max(FEWEST_POLLERS, ceil(shards / INVOCATIONS_PER_POLLER))
-    return lambda_.ProvisionedPollerConfig(minimum_pollers=min(needed, MOST_POLLERS), maximum_pollers=2 * needed)

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from cronfleet import settings
 from infra.config.installation import Config
+from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
 
@@ -74,23 +75,25 @@ class Function(Construct):
         )
         return role
 
-    def take_from(
-        self,
-        queue: sqs.IQueue,
-        *,
-        max_concurrency: int | None = None,
-        pollers: lambda_.ProvisionedPollerConfig | None = None,
-    ) -> None:
+    def take_from(self, queue: sqs.IQueue, trigger: Trigger) -> None:
         """Run for each message of `queue`, alone in its batch: it has no neighbours that it could fail."""
         self.function.add_event_source(
             event_sources.SqsEventSource(
                 queue,
                 batch_size=1,
                 report_batch_item_failures=True,
-                provisioned_poller_config=pollers,
-                max_concurrency=max_concurrency,
+                provisioned_poller_config=_pollers(trigger),
+                max_concurrency=trigger.max_concurrency,
             )
         )
+
+
+def _pollers(trigger: Trigger) -> lambda_.ProvisionedPollerConfig | None:
+    if trigger.pollers is None:
+        return None
+    return lambda_.ProvisionedPollerConfig(
+        minimum_pollers=trigger.pollers.minimum, maximum_pollers=trigger.pollers.maximum
+    )
 
 
 def _environment(config: Config, part: Part) -> dict[str, str]:

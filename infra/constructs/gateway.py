@@ -88,7 +88,13 @@ class Gateway(Construct):
 
     def _stage(self, config: Config) -> None:
         # AWS limits how many log groups outside /aws/vendedlogs/ it may be let into.
-        access_logs = log_group(self, "AccessLogs", config, f"/aws/vendedlogs/apigateway/{config.prefix}")
+        access_logs = log_group(
+            self,
+            "AccessLogs",
+            config,
+            f"/aws/vendedlogs/apigateway/{config.prefix}",
+            config.logs.access_retention_days,
+        )
         arn = cdk.Stack.of(self).format_arn(
             service="logs",
             resource="log-group",

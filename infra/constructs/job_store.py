@@ -7,6 +7,7 @@ from aws_cdk import aws_iam as iam
 
 from cronfleet.adapters.dynamodb import schema
 from infra.config.installation import Config
+from infra.constructs.encryption_key import grant_key
 
 READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # A transaction is authorised by the actions it consists of.
@@ -18,6 +19,7 @@ DELETE: Final = ("dynamodb:DeleteItem",)
 ERASE: Final = ("dynamodb:BatchWriteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)
 LOOK_UP_MANY: Final = ("dynamodb:BatchGetItem",)
+WALK: Final = ("dynamodb:Scan",)
 QUERY: Final = ("dynamodb:Query",)
 
 
@@ -41,6 +43,7 @@ class JobStore:
         arn = self._arn(role, table)
         if actions:
             role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn]))
+        self._grant_key(role, actions)
         foreign = [index.name for index in indexes if index not in table.indexes]
         if foreign:
             raise ValueError(f"{', '.join(foreign)}: no index of the table {table.name}")
@@ -53,11 +56,16 @@ class JobStore:
         only = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]}}
         arn = self._arn(role, table)
         role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn], conditions=only))
+        self._grant_key(role, actions)
 
     def grant_walk(self, role: iam.Role, table: schema.Table, index: schema.Index | None = None) -> None:
         """Let `role` go through the whole of `index`, or of the table itself."""
         arn = self._arn(role, table) + ("" if index is None else f"/index/{index.name}")
-        role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Scan"], resources=[arn]))
+        role.add_to_policy(iam.PolicyStatement(actions=list(WALK), resources=[arn]))
+        self._grant_key(role, WALK)
+
+    def _grant_key(self, role: iam.Role, actions: tuple[str, ...]) -> None:
+        grant_key(role, self._config, writes=not set(actions) <= {*READ, *WALK})
 
     def _arn(self, role: iam.Role, table: schema.Table) -> str:
         name = f"{self._config.prefix}-{table.name}"

@@ -52,7 +52,7 @@ class Worker(Function):
         # A message that comes before its time goes back to where it came from, with the delay that is left.
         own_queue.grant_send(self.role)
         # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
-        self.take_from(own_queue.queue, max_concurrency=config.worker_concurrency.get(tier))
+        self.take_from(own_queue.queue, config.triggers.workers[tier])
 
     def _grant_store(self, job_store: JobStore) -> None:
         """What an attempt reads and writes, from its start to its end."""

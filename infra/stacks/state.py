@@ -1,9 +1,11 @@
 """State: what must outlive every deployment, and so stands in a stack of its own."""
 
 import aws_cdk as cdk
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from infra.config.installation import Config
+from infra.constructs.encryption_key import NewEncryptionKey, key_of
 from infra.constructs.event_bus import NewEventBus
 from infra.constructs.tables import Tables
 from infra.stacks.environment import environment_of
@@ -17,10 +19,15 @@ class State(cdk.Stack):
             scope,
             construct_id,
             description="Cronfleet: the job store",
-            termination_protection=not config.local,
+            termination_protection=config.tables.protected,
             env=environment_of(config),
         )
-        Tables(self, "JobStore", config)
+        Tables(self, "JobStore", config, self._key(config))
         # Here, because rules of others hang on it.
         NewEventBus(self, "EventBus", config)
         cdk.CfnOutput(self, "TablePrefix", value=config.prefix, description="Begins every table's name")
+
+    def _key(self, config: Config) -> kms.IKey | None:
+        if config.encryption.kind == "own":
+            return NewEncryptionKey(self, "EncryptionKey", config).key
+        return key_of(self, "EncryptionKey", config)

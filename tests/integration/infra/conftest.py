@@ -1,9 +1,11 @@
 """One synthesis of each kind for all tests here: it takes seconds."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -21,30 +23,79 @@ def environment_without_aws(home: Path) -> dict[str, str]:
 
 def synthesise(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `python -m infra.app` as a newcomer would, with no AWS account at hand."""
+    return _run(folder.parent, "infra.app", "-o", str(folder), *arguments)
+
+
+def _run(home: Path, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "infra.app", "-o", str(folder), *arguments],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
-        env=environment_without_aws(folder.parent),
+        env=environment_without_aws(home),
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def _assembly(folder: Path, *arguments: str) -> Assembly:
-    done = synthesise(folder, *arguments)
+EVERYTHING: Final = {
+    "environment": "prod",
+    "name": "cronfleet",
+    "account": "123456789012",
+    "region": "eu-central-1",
+    "encryption.key": "own",
+    "tables.runs.mode": "provisioned",
+    "tables.runs.read.maximum": "500",
+    "tables.runs.write.minimum": "100",
+    "tables.runs.write.maximum": "4000",
+    "tables.runs.dead_letters.write.maximum": "300",
+    "tables.schedules.warm_write_units": "6000",
+    "tables.schedules.due.warm_write_units": "12000",
+    "tables.schedules.due.max_write_units": "30000",
+    "workers.standard.max_concurrency": "",
+    "workers.standard.pollers.minimum": "5",
+    "workers.standard.pollers.maximum": "50",
+}
+"""Every option that an installation may take, at once."""
+
+CONTEXTS: Final[dict[str, dict[str, str]]] = {
+    # With the name of an installation that has no environment, which the tests know.
+    "prod": {"environment": "prod", "name": "cronfleet"},
+    "dev": {"environment": "dev"},
+    "everything": EVERYTHING,
+    "local": {"local": "true"},
+}
+
+
+@pytest.fixture(scope="session")
+def assemblies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Assembly]:
+    """All installations that are looked at here: a synthesis takes seconds."""
+    home = tmp_path_factory.mktemp("synthesised")
+    chosen = json.dumps({str(home / name / "cdk.out"): context for name, context in CONTEXTS.items()})
+    done = _run(home, "tests.integration.infra.synthesise", chosen)
     assert done.returncode == 0, done.stderr
     assert "[Warning]" not in done.stderr, done.stderr
-    return Assembly(folder)
+    return {name: Assembly(home / name / "cdk.out") for name in CONTEXTS}
 
 
 @pytest.fixture(scope="session")
-def on_aws(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """The installation as it goes to AWS."""
-    return _assembly(tmp_path_factory.mktemp("aws") / "cdk.out")
+def on_aws(assemblies: dict[str, Assembly]) -> Assembly:
+    """The installation as it goes to AWS: the environment `prod` as it stands in cdk.json."""
+    return assemblies["prod"]
 
 
 @pytest.fixture(scope="session")
-def on_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+def in_dev(assemblies: dict[str, Assembly]) -> Assembly:
+    """The environment `dev` as it stands in cdk.json."""
+    return assemblies["dev"]
+
+
+@pytest.fixture(scope="session")
+def with_everything(assemblies: dict[str, Assembly]) -> Assembly:
+    """`prod` with every option."""
+    return assemblies["everything"]
+
+
+@pytest.fixture(scope="session")
+def on_this_machine(assemblies: dict[str, Assembly]) -> Assembly:
     """The installation as it goes to the emulator."""
-    return _assembly(tmp_path_factory.mktemp("local") / "cdk.out", "-c", "local=true")
+    return assemblies["local"]

@@ -7,6 +7,8 @@ import pytest
 from cronfleet.settings import TABLE_PREFIX, Oidc, from_environment
 from infra.config.context import ConfigError
 from infra.config.installation import Config, from_context
+from infra.config.tables import Capacity, Scaling, Warmth
+from infra.config.triggers import Pollers, Trigger
 from tests.integration.infra.conftest import synthesise
 
 
@@ -54,11 +56,55 @@ def test_what_the_cdk_itself_writes_into_its_context_is_none_of_our_business() -
 
 def test_most_runs_at_once_and_provisioned_pollers_exclude_each_other() -> None:
     pollers = {"workers__standard__pollers__minimum": "5", "workers__standard__pollers__maximum": 50}
-    workers = chosen(**pollers).workers
-    assert (workers.pollers["standard"].minimum, workers.pollers["standard"].maximum) == (5, 50)
-    assert "standard" not in workers.concurrency
+    config = chosen(**pollers)
+    assert config.triggers.workers["standard"] == Trigger(pollers=Pollers(5, 50))
+    assert "standard" not in config.worker_concurrency
+    assert config.triggers.ticks == Trigger(pollers=Pollers(7, 14))
+    assert chosen(ticks__max_concurrency=8).triggers.ticks == Trigger(max_concurrency=8)
     with pytest.raises(ConfigError, match=r"standard.max_concurrency' and .*pollers.*exclude each other"):
         chosen(**pollers, workers__standard__max_concurrency="10")
+
+
+def test_tables_are_paid_for_on_demand_and_guarded_where_nothing_else_is_chosen() -> None:
+    tables = chosen(tables__max_write_units=900, tables__runs__max_write_units=700).tables
+    assert tables.capacity["audit"] == Capacity(most_write=900)
+    assert tables.capacity["runs"] == tables.capacity["runs.dead_letters"] == Capacity(most_write=700)
+    assert (tables.protected, tables.recovery_days) == (True, 35)
+    assert (chosen(local="true").tables.protected, chosen(local="true").tables.recovery_days) == (False, 0)
+
+
+def test_a_provisioned_table_says_its_bounds_and_its_indexes_follow_it_unless_they_say_their_own() -> None:
+    entry = {
+        "mode": "provisioned",
+        "read": {"maximum": 500},
+        "write": {"minimum": 100, "maximum": 4000, "target_percent": 60},
+        "dead_letters": {"write": {"maximum": 300}, "warm_write_units": 5000},
+    }
+    capacity = chosen({"prod": {"tables": {"max_write_units": 9, "runs": entry}}}, environment="prod").tables.capacity
+    assert capacity["runs"] == Capacity(Scaling(1, 500, 70), Scaling(100, 4000, 60))
+    assert capacity["runs.dead_letters"] == Capacity(Scaling(1, 500, 70), Scaling(1, 300, 70), warm=Warmth(None, 5000))
+
+
+@pytest.mark.parametrize(
+    ("choices", "names"),
+    [
+        ({"tables.runs.mode": "provisioned"}, r"runs.read.maximum' and 'tables.runs.write.maximum'"),
+        ({"tables.runs.write.maximum": 5}, r"'tables.runs' has provisioned units.*on demand"),
+        ({"tables.schedules.due.write.maximum": 5}, r"'tables.schedules.due' has provisioned units.*on demand"),
+        (
+            {"tables.schedules.due.warm_write_units": 9000, "tables.max_write_units": 8000},
+            r"due.warm_write_units' is 9000",
+        ),
+        ({"tables.runs.write.minimum": 9, "tables.runs.write.maximum": 5}, r"no less than the minimum"),
+        ({"ticks.pollers.minimum": 9, "ticks.pollers.maximum": 5}, r"ticks.pollers.minimum' is 9"),
+        ({"ticks.pollers.minimum": 9}, r"write both"),
+    ],
+)
+def test_capacity_that_makes_no_sense_is_refused_by_every_name_that_is_in_it(
+    choices: dict[str, object], names: str
+) -> None:
+    with pytest.raises(ConfigError, match=names):
+        chosen(**choices)
 
 
 def test_alarms_tell_topics_and_may_be_given_other_thresholds() -> None:
@@ -93,6 +139,11 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("workers.standard.max_concurrency", "1"),
         ("workers.priority.max_concurrency", "all"),
         ("name", "Jobs"),
+        ("tables.recovery_days", "36"),
+        ("tables.runs.mode", "reserved"),
+        ("tables.schedules.warm_write_units", "3999"),
+        ("encryption.key", "alias/mine"),
+        ("logs.retention_days", "31"),
         ("account", "12345"),
         ("region", "frankfurt"),
         ("alarms.targets", "someone@example.com"),

@@ -1,0 +1,68 @@
+"""What cdk-nag (its pack AwsSolutions) objects to and we mean: each finding, where, and why it stays.
+
+Every synthesis for AWS runs the pack, and fails on a finding that is not written down here (decision 0023). A finding
+is acknowledged at one construct, by its whole text: one wildcard too many in the same role fails.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from cronfleet.adapters.sqs import queues
+
+PACK: Final = "AwsSolutions"
+
+WILDCARD: Final = "IAM5"
+NO_AUTHORIZATION: Final = "APIG4"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """One finding of `rule` at the constructs `at`, whose paths begin with a stack's name without the prefix.
+
+    `finding` is what the rule found, where it may find several: an ARN after `arn:<partition>:`, with `{region}` and
+    `{account}` for those of the stack.
+    """
+
+    rule: str
+    at: tuple[str, ...]
+    reason: str
+    finding: str = ""
+
+
+_WORKERS = tuple(f"data-plane/Worker{name.capitalize()}/Role" for name in queues.RUN_QUEUES)
+_ROUTES = "control-plane/Gateway/HttpApi"
+
+ACKNOWLEDGED: Final = (
+    Acknowledgement(
+        WILDCARD,
+        (*_WORKERS, "control-plane/Clerk/Role"),
+        "Which secrets sign webhooks and address channels is said by tenants, at any time. An operator lets a secret "
+        "in by giving it a name that begins with cronfleet/; no other can be read.",
+        "secretsmanager:{region}:{account}:secret:cronfleet/*",
+    ),
+    Acknowledgement(
+        WILDCARD,
+        _WORKERS,
+        "Which functions are targets is said by tenants, at any time. An operator lets a function in by giving it a "
+        "name that begins with cronfleet-target-; no other can be invoked.",
+        "lambda:{region}:{account}:function:cronfleet-target-*",
+    ),
+    Acknowledgement(
+        WILDCARD,
+        ("control-plane/Clerk/Role",),
+        "Which topics are channels is said by tenants, at any time. An operator lets a topic in by giving it a name "
+        "that begins with cronfleet-alerts-; no other can be published to.",
+        "sns:{region}:{account}:cronfleet-alerts-*",
+    ),
+    Acknowledgement(
+        NO_AUTHORIZATION,
+        (f"{_ROUTES}/GET--", f"{_ROUTES}/GET--docs", f"{_ROUTES}/GET--openapi.json"),
+        "Three static pages that say how the API is used: they are the same for everybody and read nothing.",
+    ),
+    Acknowledgement(
+        NO_AUTHORIZATION,
+        (f"{_ROUTES}/POST--v1--heartbeats--{{token}}",),
+        "Whoever pings knows a URL and no key: the token in its path is the credential, of 256 random bits, and the "
+        "API looks its digest up. The route has a bucket of its own.",
+    ),
+)
