@@ -62,7 +62,8 @@ def test_a_function_uses_the_key_through_its_tables_and_no_other_way(with_everyt
         ]
         assert statements, function
         for statement in statements:
-            assert statement["Condition"] == {"StringEquals": {"kms:ViaService": "dynamodb.eu-central-1.amazonaws.com"}}
+            via = statement["Condition"]["StringEquals"]["kms:ViaService"]
+            assert via["Fn::Join"][1] == ["dynamodb.eu-central-1.", {"Ref": "AWS::URLSuffix"}]
             assert not any("*" in action for action in as_list(statement["Action"]))
 
 
