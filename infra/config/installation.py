@@ -16,6 +16,7 @@ from infra.config.encryption import Encryption, encryption_of
 from infra.config.identity import oidc_of
 from infra.config.logs import Logs, logs_of
 from infra.config.platform import Architecture, Platform, platform_of
+from infra.config.rollout import Rollout, rollout_of
 from infra.config.tables import Tables, tables_of
 from infra.config.triggers import Triggers, triggers_of
 
@@ -50,6 +51,7 @@ class Config:
     triggers: Triggers
     logs: Logs
     alarms: Alarms
+    rollout: Rollout
 
     @property
     def python(self) -> str:
@@ -97,6 +99,7 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
         triggers=triggers_of(context, local=local, shards=shards),
         logs=logs_of(context, local=local),
         alarms=alarms_of(context),
+        rollout=rollout_of(context, local=local),
     )
     context.require_all_read(given)
     return config

@@ -11,6 +11,7 @@ from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.rollout import Shift
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
 """The gateway gives up after thirty seconds."""
@@ -31,7 +32,8 @@ class Api(Function):
     ) -> None:
         # The API refuses what the worker would not call; the worker, which resolves the name, decides.
         environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks, **event_bus.settings}
-        super().__init__(scope, construct_id, config, code, Part("api", SIZE, environment=environment))
+        part = Part("api", SIZE, environment=environment, shift=Shift.CANARY)
+        super().__init__(scope, construct_id, config, code, part)
         event_bus.grant_tell(self.role)
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
         job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))

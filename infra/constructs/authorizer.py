@@ -9,6 +9,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, LOOK_UP, UPDATE, JobStore
+from infra.constructs.rollout import Shift
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=10)
 """The gateway waits ten seconds for an authorizer and no longer."""
@@ -18,6 +19,7 @@ class Authorizer(Function):
     """The function, and the right to look a key up and to note its use."""
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, job_store: JobStore) -> None:
-        super().__init__(scope, construct_id, config, code, Part("authorizer", SIZE, environment=config.oidc))
+        part = Part("authorizer", SIZE, environment=config.oidc, shift=Shift.CANARY)
+        super().__init__(scope, construct_id, config, code, part)
         # A key's last use is noted, and a key of the first release put into its tenant's list.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + UPDATE + APPEND)

@@ -14,6 +14,7 @@ from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
+from infra.constructs.rollout import Shift
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=queues.DEAD_LETTERS_TIMEOUT_SECONDS)
 
@@ -35,7 +36,8 @@ class DeadLetters(Function):
         event_bus: EventBus,
         sources: Sequence[Queue],
     ) -> None:
-        super().__init__(scope, construct_id, config, code, Part("dead_letters", SIZE, environment=event_bus.settings))
+        part = Part("dead_letters", SIZE, environment=event_bus.settings, shift=Shift.AT_ONCE)
+        super().__init__(scope, construct_id, config, code, part)
         event_bus.grant_tell(self.role)
         job_store.grant(self.role, schema.RUNS, READ + WRITE)
         # What follows from a run's end, and the gate that it held.

@@ -14,7 +14,7 @@ MINUTE_SECONDS: Final = 60
 class EveryMinute(Construct):
     """A schedule with a role that may invoke this one function."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str, function: lambda_.Function) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, name: str, function: lambda_.IFunction) -> None:
         super().__init__(scope, construct_id)
         role = self._role(function)
         # The next minute brings the next invocation: one that could not be made in time is not worth making.
@@ -35,7 +35,7 @@ class EveryMinute(Construct):
             ),
         )
 
-    def _role(self, function: lambda_.Function) -> iam.Role:
+    def _role(self, function: lambda_.IFunction) -> iam.Role:
         account = cdk.Stack.of(self).account
         # Only schedules of this account may use it: else another customer's could ("confused deputy").
         principal = iam.ServicePrincipal(

@@ -15,6 +15,7 @@ from infra.config.installation import Config
 from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
+from infra.constructs.rollout import LIVE, Rollout, Shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the product as a function: the folder it runs and, where one folder runs twice, which one it is."""
+    """A part of the product as a function: the folder it runs and, where one folder runs twice, which one it is.
+
+    `shift` is how a new version of it takes over on AWS.
+    """
 
     name: str
     size: Size
     variant: str = ""
+    shift: Shift = Shift.LINEAR
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -41,7 +46,10 @@ class Part:
 
 
 class Function(Construct):
-    """A part's function. Its role may write to its own log group and do nothing else until it is granted more."""
+    """A part's function. Its role may write to its own log group and do nothing else until it is granted more.
+
+    Whatever invokes it goes by `live`, the alias that a deployment shifts from version to version.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, config: Config, code: Code, part: Part) -> None:
         super().__init__(scope, construct_id)
@@ -63,7 +71,14 @@ class Function(Construct):
             role=self.role,
             log_group=self.log_group,
             environment=_environment(config, part),
+            # On AWS old versions stay: the alias can be set back to one in a second. They go with the function.
+            current_version_options=lambda_.VersionOptions(
+                removal_policy=cdk.RemovalPolicy.DESTROY if config.local else cdk.RemovalPolicy.RETAIN
+            ),
         )
+        self.live = lambda_.Alias(self, "Live", alias_name=LIVE, version=self.function.current_version)
+        if config.rollout.is_gradual:
+            Rollout(self, "Rollout", config, name=self.name, alias=self.live, shift=part.shift)
 
     def _role(self) -> iam.Role:
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -77,7 +92,7 @@ class Function(Construct):
 
     def take_from(self, queue: sqs.IQueue, trigger: Trigger) -> None:
         """Run for each message of `queue`, alone in its batch: it has no neighbours that it could fail."""
-        self.function.add_event_source(
+        self.live.add_event_source(
             event_sources.SqsEventSource(
                 queue,
                 batch_size=1,

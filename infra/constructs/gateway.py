@@ -66,10 +66,10 @@ class Gateway(Construct):
         self._stage(config)
 
     def _routes(self, api: Api, authorizer: Authorizer) -> None:
-        integration = integrations.HttpLambdaIntegration("Integration", api.function)
+        integration = integrations.HttpLambdaIntegration("Integration", api.live)
         guard = authorizers.HttpLambdaAuthorizer(
             "Guard",
-            authorizer.function,
+            authorizer.live,
             response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
             identity_source=["$request.header.Authorization"],
             results_cache_ttl=cdk.Duration.seconds(KEY_CACHE_SECONDS),

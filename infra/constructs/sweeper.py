@@ -13,6 +13,7 @@ from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, ERASE, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
+from infra.constructs.rollout import Shift
 from infra.constructs.run_queues import RunQueues
 
 # Longer than the minute until the next one: of two sweepers side by side only one writes a shard's books, and what the
@@ -41,7 +42,7 @@ class Sweeper(Function):
         errand_queue: Queue,
         event_bus: EventBus,
     ) -> None:
-        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue, event_bus))
+        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue, event_bus), shift=Shift.TURNS)
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
         event_bus.grant_tell(self.role)
@@ -57,7 +58,7 @@ class Sweeper(Function):
         job_store.grant(self.role, schema.TENANTS, (), indexes=(schema.DIRECTORY,))
         job_store.grant(self.role, schema.RUNS, (), indexes=(schema.DEAD_LETTERS,))
         self._grant_deletions(job_store)
-        EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
+        EveryMinute(self, "EveryMinute", name=self.name, function=self.live)
 
     def _grant_deletions(self, job_store: JobStore) -> None:
         """What removes a deleted tenant: it finds things by keys, and walks the one table where some have none."""

@@ -12,6 +12,7 @@ from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import LOOK_UP, JobStore
 from infra.constructs.queue import Queue
+from infra.constructs.rollout import Shift
 
 SIZE: Final = Size(memory_mb=512, timeout_seconds=30)
 
@@ -29,8 +30,8 @@ class Ticker(Function):
         job_store: JobStore,
         tick_queue: Queue,
     ) -> None:
-        part = Part("ticker", SIZE, environment={settings.TICK_QUEUE_URL: tick_queue.url})
+        part = Part("ticker", SIZE, environment={settings.TICK_QUEUE_URL: tick_queue.url}, shift=Shift.TURNS)
         super().__init__(scope, construct_id, config, code, part)
         tick_queue.grant_send(self.role)
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
-        EveryMinute(self, "EveryMinute", name=self.name, function=self.function)
+        EveryMinute(self, "EveryMinute", name=self.name, function=self.live)

@@ -96,12 +96,12 @@ def test_each_tier_has_a_concurrency_of_its_own_and_all_together_leave_some_to_w
 def test_every_dead_letter_queue_is_emptied_by_one_function_and_has_an_alarm_if_it_is_not(on_aws: Assembly) -> None:
     dead = {named(on_aws)[queue.dead_letter_name][0]: queue for queue in queues.QUEUES}
     readers = {
-        item["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]: item["Properties"]["FunctionName"]["Ref"]
+        item["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]: str(item["Properties"]["FunctionName"])
         for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
         if "Fn::GetAtt" in item["Properties"]["EventSourceArn"]
     }
     behind = {
-        item["Properties"]["FunctionName"]["Ref"]
+        str(item["Properties"]["FunctionName"])
         for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
         if "dead" in str(item["Properties"]["EventSourceArn"]).lower()
     }
