@@ -2,9 +2,7 @@
 
 import pytest
 
-from cronfleet.adapters.cloudwatch.telemetry import NAMESPACE
 from cronfleet.adapters.sqs import queues
-from cronfleet.domain.tenant import TIERS
 from tests.integration.infra.assembly import Assembly, Resource
 
 
@@ -112,29 +110,3 @@ def test_every_dead_letter_queue_is_emptied_by_one_function_and_has_an_alarm_if_
         assert properties["VisibilityTimeout"] == queues.DEAD_VISIBILITY_SECONDS
     alarms = {item["Properties"]["AlarmName"] for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()}
     assert {f"cronfleet-{queue.dead_letter_name}-old" for queue in queues.QUEUES} <= alarms
-
-
-def test_each_tier_has_an_alarm_by_what_its_own_workers_measure(on_aws: Assembly) -> None:
-    alarms = {
-        item["Properties"]["AlarmName"]: item["Properties"]
-        for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()
-    }
-    for tier in TIERS:
-        alarm = alarms[f"cronfleet-lag-{tier}"]
-        assert (alarm["Namespace"], alarm["MetricName"], alarm["ExtendedStatistic"]) == (NAMESPACE, "lag", "p99")
-        told = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}
-        assert told == {"service": "worker", "tier": tier}
-
-
-def test_a_sweeper_and_a_ticker_that_are_not_heard_of_have_alarms_which_take_silence_for_the_worst(
-    on_aws: Assembly,
-) -> None:
-    alarms = {
-        item["Properties"]["AlarmName"]: item["Properties"]
-        for item in on_aws.of_type("AWS::CloudWatch::Alarm").values()
-    }
-    for part, metric in (("sweeper", "sweeps"), ("ticker", "ticks_laid")):
-        alarm = alarms[f"cronfleet-{part}-absent"]
-        assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == (NAMESPACE, metric, "Sum")
-        assert [(one["Name"], one["Value"]) for one in alarm["Dimensions"]] == [("service", part)]
-        assert (alarm["TreatMissingData"], alarm["ComparisonOperator"]) == ("breaching", "LessThanThreshold")
