@@ -65,4 +65,21 @@ ACKNOWLEDGED: Final = (
         "Whoever pings knows a URL and no key: the token in its path is the credential, of 256 random bits, and the "
         "API looks its digest up. The route has a bucket of its own.",
     ),
+    Acknowledgement(
+        "SMG4",
+        ("control-plane/Authorizer/EdgeSecret/Secret",),
+        "CloudFront takes up a new value when its stack is deployed, and only then. It is changed by hand, in steps "
+        "that never close the door (docs/deploy.md); the value before it is accepted meanwhile.",
+    ),
+    Acknowledgement(
+        "CFR3",
+        ("edge/Edge/Distribution",),
+        "CloudFront's log would hold paths, and the path of a ping holds its token. What comes through is in the "
+        "access log of the API, what is stopped in the log of the firewall, both without it.",
+    ),
+    Acknowledgement(
+        "CFR1",
+        ("edge/Edge/Distribution",),
+        "Callers are programs, which may run anywhere; who they are is said by their keys and not by their countries.",
+    ),
 )

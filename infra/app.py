@@ -18,6 +18,8 @@ from infra.node import use_packaged_node
 OUTPUT_FOLDER: Final = "cdk.out"
 WRITTEN: Final = Path(__file__).resolve().parent.parent / "cdk.json"
 """Where the environments are written; the CDK command line reads their context there too."""
+REFUSED: Final = "Validation failed"
+"""How the CDK's error begins where a check found something that nobody acknowledged."""
 CDK_OUTPUT_FOLDER: Final = "CDK_OUTDIR"
 """Set by the CDK command line when it runs this app."""
 
@@ -35,6 +37,11 @@ def main(arguments: Sequence[str]) -> None:
         synthesise(dict(pair.split("=", 1) for pair in parsed.context), Path(parsed.output))
     except ConfigError as error:
         parser.error(str(error))
+    except RuntimeError as error:
+        if REFUSED not in str(error):
+            raise
+        # What was found, and where, has been said already.
+        parser.exit(1, f"{error}\n")
 
 
 def synthesise(context: dict[str, str], output: Path) -> None:

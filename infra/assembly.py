@@ -9,6 +9,7 @@ from infra import nag
 from infra.config.installation import APPLICATION, from_context
 from infra.stacks.control_plane import ControlPlane
 from infra.stacks.data_plane import DataPlane
+from infra.stacks.edge import EdgeStack
 from infra.stacks.observability import Observability
 from infra.stacks.state import State
 
@@ -36,6 +37,9 @@ def build(context: Mapping[str, object], outdir: str | None = None, given: Seque
     data_plane.add_stack_dependency(state)
     control_plane.add_stack_dependency(data_plane)
     control_plane.add_stack_dependency(state)
+    if config.edge is not None and config.api.domain is not None:
+        edge = EdgeStack(app, f"{config.prefix}-edge", config, config.edge, config.api.domain)
+        edge.add_stack_dependency(control_plane)
     cdk.Tags.of(app).add("application", APPLICATION)
     if config.environment:
         cdk.Tags.of(app).add("environment", config.environment)

@@ -11,7 +11,9 @@ from typing import Final
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.settings import DEFAULT_SHARDS
 from infra.config.alarms import Alarms, alarms_of
+from infra.config.api import Api, api_of
 from infra.config.context import Context
+from infra.config.edge import Edge, edge_of
 from infra.config.encryption import Encryption, encryption_of
 from infra.config.identity import oidc_of
 from infra.config.logs import Logs, logs_of
@@ -52,6 +54,8 @@ class Config:
     logs: Logs
     alarms: Alarms
     rollout: Rollout
+    api: Api
+    edge: Edge | None
 
     @property
     def python(self) -> str:
@@ -85,6 +89,7 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
     context = Context(value_of)
     local = context.flag("local")
     shards = context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS)
+    api = api_of(context)
     config = Config(
         environment=_environment(context),
         local=local,
@@ -100,6 +105,8 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
         logs=logs_of(context, local=local),
         alarms=alarms_of(context),
         rollout=rollout_of(context, local=local),
+        api=api,
+        edge=edge_of(context, api),
     )
     context.require_all_read(given)
     return config

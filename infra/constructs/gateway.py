@@ -9,9 +9,11 @@ from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
 from constructs import Construct
 
+from cronfleet.settings import EDGE_HEADER
 from infra.config.installation import Config
 from infra.constructs.api import Api
 from infra.constructs.authorizer import Authorizer
+from infra.constructs.domain import ApiDomain
 from infra.constructs.log_group import log_group
 
 PUBLIC_PATHS: Final = ("/", "/docs", "/openapi.json")
@@ -22,15 +24,25 @@ PROTECTED_PATH: Final = "/v1/{proxy+}"
 HEARTBEAT_PATH: Final = "/v1/heartbeats/{token}"
 """Pings of jobs outside, which have no key: their token is one, and the API looks it up."""
 
-PINGS_PER_SECOND: Final = 200
-PING_BURST: Final = 400
-"""A bucket of their own: whoever floods the one route that needs no key takes nothing from the others."""
+CREDENTIAL: Final = "$request.header.Authorization"
+EDGE: Final = f"$request.header.{EDGE_HEADER}"
+
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+HEADERS: Final = (
+    "authorization",
+    "content-type",
+    "cronfleet-tenant",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+    "traceparent",
+)
+SHOWN_HEADERS: Final = ("etag", "location", "retry-after")
+CORS_SECONDS: Final = 3_600
+"""What a page in a browser may send, and may see of an answer, and for how long it need not ask whether it may."""
 
 KEY_CACHE_SECONDS: Final = 60
 """How long the gateway trusts an answer of the authorizer: a revoked key works no longer than that."""
-
-REQUESTS_PER_SECOND: Final = 500
-BURST: Final = 1000
 
 # Not the path: that of a ping holds its token. What was changed, and where, says the audit log by `request_id`.
 ACCESS_LOG_FIELDS: Final = {
@@ -61,23 +73,30 @@ class Gateway(Construct):
             api_name=config.prefix,
             description="Cronfleet's API: schedules and their runs",
             create_default_stage=False,
+            cors_preflight=_cors(config),
+            # Under a name of its own the API has no other: what lies before that name could be gone around.
+            disable_execute_api_endpoint=config.api.domain is not None,
         )
-        self._routes(api, authorizer)
-        self._stage(config)
+        self._routes(config, api, authorizer)
+        stage = self._stage(config)
+        if config.api.domain is None:
+            self.url = self.http_api.api_endpoint
+        else:
+            ApiDomain(self, "Domain", config.api.domain, stage, config.api.truststore)
+            self.url = f"https://{config.api.domain.name}"
 
-    def _routes(self, api: Api, authorizer: Authorizer) -> None:
+    def _routes(self, config: Config, api: Api, authorizer: Authorizer) -> None:
         integration = integrations.HttpLambdaIntegration("Integration", api.live)
-        guard = authorizers.HttpLambdaAuthorizer(
-            "Guard",
-            authorizer.live,
-            response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
-            identity_source=["$request.header.Authorization"],
-            results_cache_ttl=cdk.Duration.seconds(KEY_CACHE_SECONDS),
-        )
+        # A request without them costs nothing: the gateway refuses it by itself.
+        shown = [CREDENTIAL] if config.edge is None else [CREDENTIAL, EDGE]
+        guard = _guard("Guard", authorizer, shown)
+        anybody = None if config.edge is None else _guard("Door", authorizer, [EDGE])
         for path in PUBLIC_PATHS:
-            self.http_api.add_routes(path=path, methods=[apigateway.HttpMethod.GET], integration=integration)
+            self.http_api.add_routes(
+                path=path, methods=[apigateway.HttpMethod.GET], integration=integration, authorizer=anybody
+            )
         self._pings = self.http_api.add_routes(
-            path=HEARTBEAT_PATH, methods=[apigateway.HttpMethod.POST], integration=integration
+            path=HEARTBEAT_PATH, methods=[apigateway.HttpMethod.POST], integration=integration, authorizer=anybody
         )
         self.http_api.add_routes(
             path=PROTECTED_PATH,
@@ -86,7 +105,7 @@ class Gateway(Construct):
             authorizer=guard,
         )
 
-    def _stage(self, config: Config) -> None:
+    def _stage(self, config: Config) -> apigateway.CfnStage:
         # AWS limits how many log groups outside /aws/vendedlogs/ it may be let into.
         access_logs = log_group(
             self,
@@ -108,12 +127,12 @@ class Gateway(Construct):
             stage_name="$default",
             auto_deploy=True,
             default_route_settings=apigateway.CfnStage.RouteSettingsProperty(
-                throttling_rate_limit=REQUESTS_PER_SECOND, throttling_burst_limit=BURST
+                throttling_rate_limit=config.api.requests_per_second, throttling_burst_limit=config.api.burst
             ),
             route_settings={
                 f"POST {HEARTBEAT_PATH}": {
-                    "ThrottlingRateLimit": PINGS_PER_SECOND,
-                    "ThrottlingBurstLimit": PING_BURST,
+                    "ThrottlingRateLimit": config.api.pings_per_second,
+                    "ThrottlingBurstLimit": config.api.ping_burst,
                 }
             },
             access_log_settings=apigateway.CfnStage.AccessLogSettingsProperty(
@@ -122,3 +141,26 @@ class Gateway(Construct):
         )
         # A stage that names a route is refused while that route is not there.
         stage.node.add_dependency(*self._pings)
+        return stage
+
+
+def _guard(construct_id: str, authorizer: Authorizer, shown: list[str]) -> authorizers.HttpLambdaAuthorizer:
+    return authorizers.HttpLambdaAuthorizer(
+        construct_id,
+        authorizer.live,
+        response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
+        identity_source=shown,
+        results_cache_ttl=cdk.Duration.seconds(KEY_CACHE_SECONDS),
+    )
+
+
+def _cors(config: Config) -> apigateway.CorsPreflightOptions | None:
+    if not config.api.cors_origins:
+        return None
+    return apigateway.CorsPreflightOptions(
+        allow_origins=list(config.api.cors_origins),
+        allow_methods=[apigateway.CorsHttpMethod[name] for name in METHODS],
+        allow_headers=list(HEADERS),
+        expose_headers=list(SHOWN_HEADERS),
+        max_age=cdk.Duration.seconds(CORS_SECONDS),
+    )

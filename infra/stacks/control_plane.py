@@ -77,5 +77,5 @@ class ControlPlane(cdk.Stack):
 
     def _outputs(self, gateway: Gateway, tick_queue: Queue) -> None:
         cdk.CfnOutput(self, "ApiId", value=gateway.http_api.api_id)
-        cdk.CfnOutput(self, "ApiEndpoint", value=gateway.http_api.api_endpoint)
+        cdk.CfnOutput(self, "ApiEndpoint", value=gateway.url)
         cdk.CfnOutput(self, "TickQueueUrl", value=tick_queue.url)

@@ -11,6 +11,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.api_key import ApiKey
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import NoAnswer
+from cronfleet.services.door import Door
 from functions.authorizer import handler
 from tests.support.api import EVENTS
 from tests.support.faults import Faulty
@@ -96,3 +97,57 @@ def test_a_silent_store_is_an_error_and_no_permission(wire, store):
     wire(Faulty(store, silent))
     with pytest.raises(NoAnswer):
         ask(f"Bearer {KEY}")
+
+
+SHOWN = "what only the edge knows"
+
+
+class Known:
+    """The secret between edge and API."""
+
+    def accepted(self):
+        return (SHOWN, "the one before")
+
+
+@pytest.fixture
+def behind_an_edge(wire, store, monkeypatch):
+    wire(store)
+    monkeypatch.setattr(bootstrap, "door", lambda _: Door(Known()))
+    handler._door.cache_clear()
+    yield
+    handler._door.cache_clear()
+
+
+def ask_showing(shown, authorization):
+    event = copy.deepcopy(RECORDED)
+    sources = {"authorization": authorization, settings.EDGE_HEADER: shown}
+    event["headers"] |= {name: value for name, value in sources.items() if value is not None}
+    if authorization is None:
+        del event["headers"]["authorization"]
+    event["identitySource"] = [value for value in sources.values() if value is not None]
+    return handler.handle(event, None)
+
+
+@pytest.mark.parametrize("shown", [SHOWN, "the one before"])
+@pytest.mark.usefixtures("behind_an_edge")
+def test_who_comes_through_the_edge_with_a_key_gets_in(shown):
+    assert ask_showing(shown, f"Bearer {KEY}")["context"]["tenant"] == "acme"
+
+
+@pytest.mark.parametrize("shown", ["", "guessed", SHOWN.upper(), "schlüssel"])
+@pytest.mark.usefixtures("behind_an_edge")
+def test_who_comes_around_the_edge_gets_in_with_no_key(shown):
+    assert ask_showing(shown, f"Bearer {KEY}") == {"isAuthorized": False}
+    assert ask_showing(shown, None) == {"isAuthorized": False}
+
+
+@pytest.mark.usefixtures("behind_an_edge")
+def test_the_edge_alone_opens_the_routes_that_need_no_key_and_makes_nobody_anyone():
+    assert ask_showing(SHOWN, None) == {"isAuthorized": True}
+    assert ask_showing(SHOWN, "Bearer cf_demo_wrong") == {"isAuthorized": False}
+
+
+def test_without_an_edge_nobody_has_to_show_anything(wire, store):
+    wire(store)
+    handler._door.cache_clear()
+    assert ask(f"Bearer {KEY}")["isAuthorized"]

@@ -37,6 +37,8 @@ def _run(home: Path, module: str, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+UUID: Final = "01234567-89ab-cdef-0123-456789abcdef"
+
 EVERYTHING: Final = {
     "environment": "prod",
     "name": "cronfleet",
@@ -51,6 +53,16 @@ EVERYTHING: Final = {
     "tables.schedules.warm_write_units": "6000",
     "tables.schedules.due.warm_write_units": "12000",
     "tables.schedules.due.max_write_units": "30000",
+    "api.cors.origins": "https://console.example.com",
+    "api.domain.name": "origin.example.com",
+    "api.domain.certificate": f"arn:aws:acm:eu-central-1:123456789012:certificate/{UUID}",
+    "api.domain.hosted_zone": "Z0123456789ABC",
+    "api.domain.truststore": "s3://example-certificates/edge.pem",
+    "edge.domain.name": "schedules.example.com",
+    "edge.domain.certificate": f"arn:aws:acm:us-east-1:123456789012:certificate/{UUID}",
+    "edge.domain.hosted_zone": "Z0123456789ABC",
+    "edge.client_certificate": f"arn:aws:acm:us-east-1:123456789012:certificate/{UUID}",
+    "edge.requests_per_five_minutes": "5000",
     "workers.standard.max_concurrency": "",
     "workers.standard.pollers.minimum": "5",
     "workers.standard.pollers.maximum": "50",

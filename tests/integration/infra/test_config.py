@@ -107,6 +107,57 @@ def test_capacity_that_makes_no_sense_is_refused_by_every_name_that_is_in_it(
         chosen(**choices)
 
 
+CERTIFICATE = "arn:aws:acm:{}:123456789012:certificate/0123"
+OWN_NAME = {"api.domain.name": "origin.example.com", "api.domain.certificate": CERTIFICATE.format("eu-central-1")}
+AN_EDGE = {
+    "region": "eu-central-1",
+    **OWN_NAME,
+    "edge.domain.name": "schedules.example.com",
+    "edge.domain.certificate": CERTIFICATE.format("us-east-1"),
+}
+
+
+def test_an_edge_has_two_names_and_a_certificate_for_each() -> None:
+    config = chosen(**AN_EDGE)
+    assert config.edge is not None
+    assert (config.edge.domain.name, config.api.domain and config.api.domain.name) == (
+        "schedules.example.com",
+        "origin.example.com",
+    )
+    assert (chosen().edge, chosen().api.domain) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("choices", "names"),
+    [
+        ({"api.domain.name": "origin.example.com"}, r"api.domain.name' .* 'api.domain.certificate'"),
+        ({**OWN_NAME, "region": "us-east-1"}, r"api.domain.certificate'.*in us-east-1"),
+        ({"api.domain.truststore": "s3://bucket/key"}, r"truststore' without 'api.domain.name'"),
+        (
+            {**AN_EDGE, "api.domain.name": "", "api.domain.certificate": ""},
+            r"edge.domain.name' needs 'api.domain.name'",
+        ),
+        ({**AN_EDGE, "region": ""}, r"and 'region'"),
+        (
+            {**AN_EDGE, "edge.domain.certificate": CERTIFICATE.format("eu-central-1")},
+            r"edge.domain.certificate'.*us-east-1",
+        ),
+        (
+            {**AN_EDGE, "edge.client_certificate": CERTIFICATE.format("us-east-1")},
+            r"client_certificate' and 'api.*go together",
+        ),
+        ({**AN_EDGE, "api.domain.truststore": "s3://bucket/key"}, r"client_certificate' and 'api.*go together"),
+        (
+            {"edge.client_certificate": CERTIFICATE.format("us-east-1")},
+            r"client_certificate' without 'edge.domain.name'",
+        ),
+    ],
+)
+def test_names_and_certificates_that_do_not_go_together_are_refused(choices: dict[str, object], names: str) -> None:
+    with pytest.raises(ConfigError, match=names):
+        chosen(**choices)
+
+
 def test_alarms_tell_topics_and_may_be_given_other_thresholds() -> None:
     topic = "arn:aws:sns:eu-central-1:123456789012:on-call"
     alarms = chosen({"prod": {"alarms": {"targets": [topic], "thresholds": {"lag-standard": 5}}}}, environment="prod")
@@ -143,6 +194,10 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("tables.runs.mode", "reserved"),
         ("tables.schedules.warm_write_units", "3999"),
         ("encryption.key", "alias/mine"),
+        ("api.requests_per_second", "0"),
+        ("api.cors.origins", "console.example.com"),
+        ("api.domain.name", "https://schedules.example.com"),
+        ("edge.requests_per_five_minutes", "9"),
         ("logs.retention_days", "31"),
         ("account", "12345"),
         ("region", "frankfurt"),

@@ -31,7 +31,7 @@ NEEDS = {
     "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
     "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
     "api": {settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS},
-    "authorizer": {setting for setting, _ in OIDC.values()},
+    "authorizer": {settings.EDGE_SECRET, *(setting for setting, _ in OIDC.values())},
     **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS} for worker in WORKERS},
 }
 

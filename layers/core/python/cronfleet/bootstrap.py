@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cronfleet.services.dead_letters import DeadLetters
     from cronfleet.services.deletions import Deletions
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.door import Door
     from cronfleet.services.first_key import FirstKey
     from cronfleet.services.freezing import Freezing
     from cronfleet.services.health import Health
@@ -575,6 +576,16 @@ def access(settings: Settings) -> "Access":
         return Access(store=_store(settings), clock=SystemClock())
     names = ClaimNames(oidc.tenant_claim, oidc.role_claim)
     return Access(store=_store(settings), clock=SystemClock(), tokens=lambda: _tokens(oidc), names=names)
+
+
+def door(settings: Settings) -> "Door | None":
+    """Whether requests come through the installation's edge; None where there is none."""
+    if not settings.edge_secret:
+        return None
+    from cronfleet.adapters.edge.secret import SecretsManagerEdgeSecret
+    from cronfleet.services.door import Door
+
+    return Door(SecretsManagerEdgeSecret(settings.edge_secret, SystemClock()))
 
 
 def _tokens(oidc: Oidc) -> "Tokens":

@@ -22,6 +22,10 @@ RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
 EVENT_BUS: Final = "CRONFLEET_EVENT_BUS"
 WEBHOOK_ALLOWED_NETWORKS: Final = "CRONFLEET_WEBHOOK_ALLOWED_NETWORKS"
 EMAIL_SENDER: Final = "CRONFLEET_EMAIL_SENDER"
+EDGE_SECRET: Final = "CRONFLEET_EDGE_SECRET"  # noqa: S105 - the name of a variable
+"""The name of the secret that shows that a request came through the installation's edge; empty: any way is fine."""
+EDGE_HEADER: Final = "x-cronfleet-edge"
+"""The header in which the edge shows that secret."""
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -79,6 +83,8 @@ class Settings:
     email_sender: str = ""
     """Whom e-mails to channels come from, an identity verified in SES; empty: none is sent."""
     oidc: Oidc | None = None
+    edge_secret: str = ""
+    """The name of the secret between the edge and the API; empty where there is no edge."""
     log_region: str = ""
     log_group: str = ""
     log_stream: str = ""
@@ -154,6 +160,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
         email_sender=env.get(EMAIL_SENDER, ""),
         oidc=_oidc(env),
+        edge_secret=env.get(EDGE_SECRET, ""),
         log_region=env.get("AWS_REGION", ""),
         log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),
         log_stream=env.get("AWS_LAMBDA_LOG_STREAM_NAME", ""),
