@@ -12,6 +12,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
 from cronfleet.domain.api_key import ApiKey, digest_of
 from cronfleet.domain.role import Role
 from cronfleet.domain.tenant import Tenant
@@ -145,6 +146,8 @@ def command_line(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandL
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     monkeypatch.setattr("typer.testing._get_command", lambda _: COMMAND)
     monkeypatch.setattr("cronfleet_cli.api.Api.wait", lambda _, seconds: line.wait(seconds))
+    # One process has one standard output: the API's metrics would stand among the command's words.
+    monkeypatch.setattr(CloudWatchTelemetry, "_put", lambda *_: None)
     line.environment = {
         "CRONFLEET_URL": f"http://127.0.0.1:{server.server_port}",
         "CRONFLEET_KEY": put_key(api, "admin", Role.TENANT_ADMIN),
