@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from cronfleet.domain.dependency import AfterTrigger
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import frozen_reason, in_force, look_again
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
@@ -130,6 +131,9 @@ def _in_turn(row: Run, message: RunMessage, now: Instant) -> bool:
 
 
 def _take_over(row: Run, message: RunMessage, owner: str, now: Instant) -> StartDecision:
+    if row.execution is not None:
+        # Whatever its lease says: its errand ends it, and a second attempt beside it would be a second run.
+        return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} goes on elsewhere, and is followed"))
     if row.lease_until is not None and row.lease_until > now:
         return Drop(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", {"lease_until": row.lease_until}))
     lost = _close_attempt(row, Outcome.LOST, "its worker stopped without a word", now)
@@ -296,6 +300,12 @@ def versioned(run: Run, version: int, timeout_seconds: int, now: Instant) -> Run
     Written before the target is called, so that later attempts keep the version of the first.
     """
     return run.moved(RunStatus.RUNNING, version=version, lease_until=_lease_until(timeout_seconds, now))
+
+
+def handed_over(run: Run, execution: Execution) -> Run:
+    """The row of an attempt that goes on elsewhere, or after something was noted of that."""
+    attempts = (*run.attempts[:-1], replace(run.attempts[-1], execution=execution))
+    return run.moved(RunStatus.RUNNING, attempts=attempts, lease_until=execution.lease_until)
 
 
 def deadline_at(run: Run, timeout_seconds: int, now: Instant) -> Instant:

@@ -28,7 +28,8 @@ class Standing(StrEnum):
     """Where a won fire stands, by its row."""
 
     SETTLED = "settled"
-    """Terminal, or waiting for a later attempt, whose timer was written together with it."""
+    """Terminal, waiting for a later attempt, whose timer was written together with it, or going on elsewhere, which an
+    errand follows that was written together with it too."""
     GOING = "going"
     """Running under a live lease."""
     DEAD_LEASE = "dead_lease"
@@ -42,6 +43,8 @@ class Standing(StrEnum):
 def standing(message: RunMessage, row: Run | None, now: Instant) -> Standing:
     """Where the fire of `message` stands."""
     if row is not None and row.is_terminal:
+        return Standing.SETTLED
+    if row is not None and row.execution is not None:
         return Standing.SETTLED
     if row is not None and row.status is RunStatus.RUNNING:
         live = row.lease_until is not None and row.lease_until > now

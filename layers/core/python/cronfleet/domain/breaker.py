@@ -1,9 +1,10 @@
 """Breakers: a target that fails again and again is left alone for a while, and then tried with care.
 
-A breaker is a tenant's and a target's: the address of a webhook without its query, a Lambda function, a handler. It
-opens after `FAILURES` failed attempts; attempts that come while it is open wait, and are not used up. Once its
-cooldown is over one attempt goes through, the probe; if that succeeds, two may go, then four, and so on (`STEP` apart),
-and after `LAST_STEP` the breaker is closed. Everything here is pure; `services/breakers.py` reads and writes.
+A breaker is a tenant's and a target's: the address of a webhook without its query, a Lambda function, a handler, or
+another thing by its ARN. It opens after `FAILURES` failed attempts; attempts that come while it is open wait, and are
+not used up. Once its cooldown is over one attempt goes through, the probe; if that succeeds, two may go, then four, and
+so on (`STEP` apart), and after `LAST_STEP` the breaker is closed. Everything here is pure; `services/breakers.py` reads
+and writes.
 
 To succeed costs nothing: only failures are counted, in one item, until there are `SUSPECTED`; then the noticeboard asks
 every worker to tell of a success, and one is enough to begin anew.
@@ -19,7 +20,9 @@ from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant, ceil_se
 from cronfleet.domain.noticeboard import Notice
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run
+from cronfleet.domain.signature import target_kind
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target_role import resource_of
 
 SUSPECTED: Final = 5
 """After so many failed attempts, none further from the one before than `WINDOW`, the workers tell of successes too."""
@@ -71,6 +74,11 @@ class BreakerKind(StrEnum):
     WEBHOOK = "webhook"
     LAMBDA = "lambda"
     HANDLER = "handler"
+    SQS = "sqs"
+    SNS = "sns"
+    EVENT_BUS = "event_bus"
+    STATE_MACHINE = "state_machine"
+    ECS_TASK = "ecs_task"
     SCHEDULE = "schedule"
     """A schedule whose runs die one after the other: it is paused meanwhile."""
 
@@ -105,6 +113,9 @@ def guarded(tenant: str, target: Target) -> Guarded:
             return Guarded(tenant, BreakerKind.LAMBDA, function)
         case HandlerTarget(name):
             return Guarded(tenant, BreakerKind.HANDLER, name)
+        case _:
+            # Whatever the role: a queue that is gone is gone for all of them.
+            return Guarded(tenant, BreakerKind(target_kind(target)), resource_of(target))
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def _fixed_by(spec: Spec) -> dict[str, Any]:
         "concurrency_key": spec.policies.concurrency_key,
         "breaker": spec.policies.breaker,
         "jitter_seconds": spec.policies.jitter_seconds,
-        "timeout_seconds": spec.policies.timeout_seconds,
+        "timeout_seconds": spec.attempt_seconds,
         "start_at": spec.start_at,
         "end_at": spec.end_at,
         "labels": label_hashes(spec.labels),

@@ -29,7 +29,7 @@ LONGEST_BACKOFF: Final = 60 * MINUTE
 MAX_FAILURES: Final = 1_000
 """Failures in a row that are counted."""
 
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]{0,199}")
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]{0,239}")
 
 
 class ErrandKind(StrEnum):
@@ -41,6 +41,8 @@ class ErrandKind(StrEnum):
     """A look at what is expected of one schedule; the errand's id is that of the schedule."""
     NOTICE = "notice"
     """The delivery of one alert."""
+    EXECUTION = "execution"
+    """A look at what goes on elsewhere for a run; the errand's id is the run's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def new_errand(tenant: str, kind: ErrandKind, errand_id: str, due_at: Instant, *
 def checked_id(errand_id: str) -> str:
     """`errand_id`, if it is one; raises `Invalid`."""
     if not _ID.fullmatch(errand_id):
-        raise Invalid("errand_id", f"is {errand_id!r:.80}; write up to 200 letters, digits and . _ ~ : -")
+        raise Invalid("errand_id", f"is {errand_id!r:.80}; write up to 240 letters, digits and . _ ~ : -")
     return errand_id
 
 

@@ -16,6 +16,7 @@ from cronfleet.domain.books import FIRST_RESEND
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.dispatch_plan import first_fire, in_line, regular_fire
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import freeze_of, frozen_reason, in_force
@@ -124,11 +125,18 @@ def _ran(run: Run, _: Facts) -> Said:
 def _running(run: Run, facts: Facts) -> Said:
     until = run.lease_until or 0
     text = f"attempt {run.attempt} has been running since {to_text(run.attempts[-1].started_at)}"
-    if until <= facts.now:
+    if run.execution is not None:
+        text += _elsewhere(run.execution)
+    elif until <= facts.now:
         text += f"; its worker's lease ended at {to_text(until)}, and it is about to be taken over"
     if run.cancel is not None:
         text += f"; {run.cancel.by} asked for its cancellation at {to_text(run.cancel.at)}"
     return Code.RUNNING, text, {"lease_until_at": to_text(until)}
+
+
+def _elsewhere(execution: Execution) -> str:
+    name = f" as {execution.handle}" if execution.handle else ""
+    return f"; it goes on elsewhere{name}, is followed, and is stopped at {to_text(execution.deadline_at)}"
 
 
 def _waiting(run: Run, facts: Facts) -> Said:

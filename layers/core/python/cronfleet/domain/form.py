@@ -16,7 +16,7 @@ from cronfleet.domain.outlook import NamedFire
 from cronfleet.domain.reason import Reason, detail_form
 from cronfleet.domain.run import Attempt, Run
 from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec, Status, Timer
-from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target_form import target_form
 from cronfleet.domain.time_text import interval_text
 from cronfleet.domain.trigger import describe
 
@@ -41,21 +41,6 @@ def spec_form(spec: Spec) -> Form:
         "end_at": _text(spec.end_at),
         "objectives": None if spec.objectives is None else objectives_form(spec.objectives),
     }
-
-
-def target_form(target: Target) -> Form:
-    """A target by its kind: `handler`, `url` or `lambda`; `secret` and `secrets` are references."""
-    match target:
-        case HandlerTarget(name, ()):
-            return {"handler": name}
-        case HandlerTarget(name, secrets):
-            return {"handler": name, "secrets": dict(secrets)}
-        case WebhookTarget(url, None):
-            return {"url": url}
-        case WebhookTarget(url, secret):
-            return {"url": url, "secret": secret}
-        case LambdaTarget(function):
-            return {"lambda": function}
 
 
 def policies_form(policies: Policies) -> Form:
@@ -225,7 +210,17 @@ def _attempt_form(attempt: Attempt) -> Form:
         "finished_at": _text(attempt.finished_at),
         "outcome": None if attempt.outcome is None else attempt.outcome.value,
         "error": attempt.error,
+        "execution": _execution_form(attempt),
     }
+
+
+def _execution_form(attempt: Attempt) -> Form | None:
+    """What was handed over for the attempt, to go on elsewhere."""
+    execution = attempt.execution
+    if execution is None:
+        return None
+    began_at, deadline_at = to_text(execution.began_at), to_text(execution.deadline_at)
+    return {"handle": execution.handle or None, "began_at": began_at, "deadline_at": deadline_at}
 
 
 def explanation_form(explanation: Explanation) -> Form:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.instant import DAY, EARLIEST, Instant, from_compact, to_compact
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.progress import Progress
@@ -232,6 +233,8 @@ class Attempt:
     finished_at: Instant | None = None
     outcome: Outcome | None = None
     error: str | None = None
+    execution: Execution | None = None
+    """What was handed over for it, to go on elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +333,11 @@ class Run:
     def attempt(self) -> int:
         """The number of the latest attempt; 0 before the first."""
         return self.attempts[-1].number if self.attempts else 0
+
+    @property
+    def execution(self) -> Execution | None:
+        """What goes on elsewhere for the attempt that is running."""
+        return self.attempts[-1].execution if self.status is RunStatus.RUNNING and self.attempts else None
 
     def moved(self, status: RunStatus, **changes: Any) -> "Run":
         """This row in `status`, one `rev` on. A move that the table does not list is a bug, hence `ValueError`."""

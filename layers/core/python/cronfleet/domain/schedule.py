@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from cronfleet.domain.backlog import Backlog
 from cronfleet.domain.errors import Conflict
+from cronfleet.domain.execution import HAND_OVER_SECONDS
 from cronfleet.domain.instant import EARLIEST, Instant
 from cronfleet.domain.misfire import NONE_AFTER_PAUSE, Misfire
 from cronfleet.domain.objective import Objectives
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
-from cronfleet.domain.target import Target
+from cronfleet.domain.target import RoleTarget, Target
 from cronfleet.domain.trigger import Trigger
 from cronfleet.domain.zone_stamp import ZoneStamp
 
@@ -192,6 +193,11 @@ class Spec:
     start_at: Instant | None = None
     end_at: Instant | None = None
     objectives: Objectives | None = None
+
+    @property
+    def attempt_seconds(self) -> int:
+        """How long a worker has for an attempt: its time limit, unless it only hands something over."""
+        return HAND_OVER_SECONDS if isinstance(self.target, RoleTarget) else self.policies.timeout_seconds
 
 
 @dataclass(frozen=True, slots=True)

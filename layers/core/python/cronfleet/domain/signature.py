@@ -7,9 +7,19 @@ computed when a run dies and kept with its row, so that a thousand rows are told
 import re
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Final, assert_never
 
-from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target import (
+    EcsTaskTarget,
+    EventBridgeTarget,
+    HandlerTarget,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    Target,
+    WebhookTarget,
+)
 
 DIGEST_CHARACTERS: Final = 12
 """Of a signature, in hexadecimal digits: a tenant has far too few kinds of failure for two to meet."""
@@ -93,3 +103,14 @@ def target_kind(target: Target) -> str:
             return "webhook"
         case LambdaTarget():
             return "lambda"
+        case SqsTarget():
+            return "sqs"
+        case SnsTarget():
+            return "sns"
+        case EventBridgeTarget():
+            return "event_bus"
+        case StepFunctionsTarget():
+            return "state_machine"
+        case EcsTaskTarget():
+            return "ecs_task"
+    assert_never(target)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 LAMBDA_FUNCTION: Final = re.compile(
@@ -59,4 +60,72 @@ class LambdaTarget:
     function: str
 
 
-Target: TypeAlias = HandlerTarget | WebhookTarget | LambdaTarget
+@dataclass(frozen=True, slots=True)
+class SqsTarget:
+    """A message to the queue with the ARN `queue`, sent as `role`, which is the tenant's own."""
+
+    queue: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnsTarget:
+    """A message to the topic with the ARN `topic`, published as `role`."""
+
+    topic: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventBridgeTarget:
+    """An event on the bus with the ARN `bus`, put as `role`."""
+
+    bus: str
+    role: str
+    source: str = "cronfleet"
+    detail_type: str = "cronfleet.run"
+
+
+@dataclass(frozen=True, slots=True)
+class StepFunctionsTarget:
+    """An execution of the state machine with the ARN `machine`, started as `role` and watched to its end."""
+
+    machine: str
+    role: str
+
+
+class LaunchType(StrEnum):
+    """Where an ECS task runs."""
+
+    FARGATE = "FARGATE"
+    FARGATE_SPOT = "FARGATE_SPOT"
+    EC2 = "EC2"
+
+
+@dataclass(frozen=True, slots=True)
+class EcsTaskTarget:
+    """A task of the definition with the ARN `definition` in `cluster`, started as `role` and watched to its end.
+
+    `container` is told of the run; `subnets` and `security_groups` are those of its network, if it has its own.
+    """
+
+    definition: str
+    cluster: str
+    container: str
+    role: str
+    launch_type: LaunchType = LaunchType.FARGATE
+    subnets: tuple[str, ...] = ()
+    security_groups: tuple[str, ...] = ()
+    has_public_ip: bool = False
+
+
+MessageTarget: TypeAlias = SqsTarget | SnsTarget | EventBridgeTarget
+"""Done as soon as its service has taken the message."""
+
+FollowedTarget: TypeAlias = StepFunctionsTarget | EcsTaskTarget
+"""Goes on by itself once it is started, and is followed to its end."""
+
+RoleTarget: TypeAlias = MessageTarget | FollowedTarget
+"""Called as a role that the tenant names (`domain/target_role.py`)."""
+
+Target: TypeAlias = HandlerTarget | WebhookTarget | LambdaTarget | RoleTarget

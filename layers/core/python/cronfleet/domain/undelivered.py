@@ -89,6 +89,8 @@ def decide_undelivered(row: Run | None, message: RunMessage, delivery: Delivery,
     if row.is_terminal:
         return Leave(Reason(Code.FINISHED, f"the run is {row.status}"))
     if row.status is RunStatus.RUNNING:
+        if row.execution is not None:
+            return Leave(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} goes on elsewhere, and is followed"))
         if row.lease_until is not None and row.lease_until > now:
             detail = {"lease_until": row.lease_until}
             return Leave(Reason(Code.LIVE_LEASE, f"attempt {row.attempt} holds a lease", detail))

@@ -5,10 +5,12 @@ from typing import Final
 
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.errors import Contended
+from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey
 from cronfleet.ports.job_store import JobStore, Refused, ReplaceRun
 from cronfleet.services.asking import ask
 from cronfleet.services.endings import Endings
+from cronfleet.services.execution_errands import woken
 
 MAX_CANCEL_ROUNDS: Final = 10
 """How often a request is made anew because the row changed between reading and writing it."""
@@ -29,16 +31,17 @@ def ask_to_cancel(store: JobStore, endings: Endings, key: RunKey, request: Cance
         if asked is row:
             return row
         try:
-            _write(store, endings, row, asked)
+            _write(store, endings, row, asked, request.at)
         except Refused:
             continue
         return asked
     raise Contended(f"{key.run_id} changed {MAX_CANCEL_ROUNDS} times while its cancellation was being asked for")
 
 
-def _write(store: JobStore, endings: Endings, row: Run, asked: Run) -> None:
+def _write(store: JobStore, endings: Endings, row: Run, asked: Run, now: Instant) -> None:
     if asked.is_terminal:
         timer = ask(lambda: store.get_timer(row.key.tenant, row.key.schedule_id))
         endings.write(row, asked, timer)
     else:
-        ask(lambda: store.commit([ReplaceRun(asked)]))
+        writes = [ReplaceRun(asked), *ask(lambda: woken(store, asked, now))]
+        ask(lambda: store.commit(writes))

@@ -9,13 +9,14 @@ from cronfleet.domain.audit import TENANT_SUBJECT, schedule_subject, subject
 from cronfleet.domain.dead_letter import Letter, LetterFilter, grouped, is_letter, settled
 from cronfleet.domain.dead_letter_form import group_form, letter_form, settlement_form, unreadable_form
 from cronfleet.domain.errors import Conflict, Miscounted, NotFound
-from cronfleet.domain.form import Form, run_form, target_form
+from cronfleet.domain.form import Form, run_form
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.log_form import log_link_form
 from cronfleet.domain.quota import retention_of
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import FAILED, Run, RunKey
 from cronfleet.domain.settlement import How
+from cronfleet.domain.target_form import target_form
 from cronfleet.domain.undelivered import parse_unreadable_id
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.dead_letters import SettleUnreadable

@@ -149,7 +149,7 @@ class Entering:
         Nothing to write for an ordinary fire: its message said both.
         """
         run, definition = ready.run, ready.definition
-        timeout = definition.spec.policies.timeout_seconds
+        timeout = definition.spec.attempt_seconds
         if run.version == definition.version and message.timeout_seconds == timeout:
             return run
         noted = versioned(run, definition.version, timeout, self._now(run.key))

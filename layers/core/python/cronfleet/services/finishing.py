@@ -140,7 +140,7 @@ class Finishing:
         """
         spec, now = ready.definition.spec, self._now(ready.run.key)
         decided = decide_finish(ready.run, result, spec.policies.retry, now, target_kind(spec.target))
-        run = self._write(ready.run, decided, ready.timer, spec.policies.timeout_seconds, ready.run.lease_until or 0)
+        run = self._write(ready.run, decided, ready.timer, spec.attempt_seconds, ready.run.lease_until or 0)
         if run is not None:
             self._report.ended(run)
             self._gates.release(run, ready.timer)

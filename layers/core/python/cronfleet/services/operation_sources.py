@@ -137,7 +137,7 @@ def queued(key: RunKey, timer: Timer, now: Instant, pinned: Definition | None = 
     run = Run(key, RunStatus.QUEUED, due_at=due_at, tier=timer.tier, version=timer.version)
     if pinned is None:
         return run, run_timer
-    timeout = pinned.spec.policies.timeout_seconds
+    timeout = pinned.spec.attempt_seconds
     run_timer = replace(run_timer, version=pinned.version, timeout_seconds=timeout)
     return replace(run, version=pinned.version, is_pinned=True), run_timer
 

@@ -33,6 +33,7 @@ from cronfleet.services.changing import (
     audit,
 )
 from cronfleet.services.endings import Endings
+from cronfleet.services.execution_errands import woken
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas
 from cronfleet.services.telling import Telling
@@ -211,6 +212,8 @@ class Runs:
         ]
         if asked.is_terminal:
             writes += answer_of(lambda: self._follows(run if is_stored else None, asked))
+        else:
+            writes += answer_of(lambda: woken(self._store, asked, now))
         return Draft(writes, Answer(form))
 
     def _follows(self, before: Run | None, ended: Run) -> Sequence[Write]:

@@ -12,7 +12,17 @@ from cronfleet.domain.attempt import Wait
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.run import Run, RunMessage
-from cronfleet.domain.slot import SLOT_MARGIN_SECONDS, SlotLease, all_of, covers, for_run, free_at, holder_of, waits
+from cronfleet.domain.slot import (
+    SLOT_MARGIN_SECONDS,
+    Slot,
+    SlotLease,
+    all_of,
+    covers,
+    for_run,
+    free_at,
+    holder_of,
+    waits,
+)
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
@@ -70,6 +80,20 @@ class Slots:
         """The limit now; asked only where a slot has to be taken anew."""
         tenant = ask(partial(self._store.get_tenant, tenant_id, consistent=False))
         return None if tenant is None else quotas_of(tenant).concurrent_runs
+
+    def extend(self, run: Run, held: HeldSlot, lease_until: Instant, now: Instant) -> HeldSlot:
+        """The slot, held until the attempt's lease ends at `lease_until`. Raises `NoAnswer`."""
+        lease = held.lease
+        if covers(lease, lease_until):
+            return held
+        before = Slot(run.key.tenant, lease.number, lease.fence, held.holder, until=lease.until)
+        wanted = before.taken(held.holder, now, lease_until + SLOT_MARGIN_SECONDS * SECOND)
+        stored = ask(partial(self._store.take_slot, wanted, before))
+        if (stored.holder, stored.fence) == (held.holder, wanted.fence):
+            return HeldSlot(stored.lease, held.holder)
+        # Its lease was over, and another has it: the tenant has one run more at once than it may, this once.
+        self._telemetry.count("slots_overrun")
+        return held
 
     def release(self, tenant: str, held: HeldSlot | None, now: Instant) -> None:
         """Let go of a slot whose attempt is over, or was put off. Only after the row says so."""

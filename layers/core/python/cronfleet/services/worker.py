@@ -12,6 +12,7 @@ from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunKey, RunMessage
+from cronfleet.domain.target import FollowedTarget
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
@@ -23,6 +24,7 @@ from cronfleet.services.endings import Endings
 from cronfleet.services.entering import Entering
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
+from cronfleet.services.handing_over import Elsewhere, HandingOver
 from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.pulse import RunPulse
 from cronfleet.services.slots import Slots
@@ -45,8 +47,12 @@ class Worker:
         ids: Ids,
         telemetry: Telemetry,
         events: Events | None = None,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere."""
+        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere.
+
+        `elsewhere` is where executions are started; `None`: there are none.
+        """
         self._store = store
         self._targets = targets
         self._clock = clock
@@ -68,6 +74,16 @@ class Worker:
             telemetry=telemetry,
             telling=self._telling,
         )
+        self._handing_over: HandingOver | None = None
+        if elsewhere is not None:
+            self._handing_over = HandingOver(
+                store=store,
+                elsewhere=elsewhere,
+                finishing=self._finishing,
+                slots=slots,
+                clock=clock,
+                telemetry=telemetry,
+            )
         self._breakers = TargetBreakers(store=store, board=board, clock=clock, ids=ids, telemetry=telemetry)
         self._entering = Entering(
             store=store,
@@ -100,7 +116,10 @@ class Worker:
         if ready is not None:
             if self._telling is not None:
                 self._telling.started(ready.run, ready.definition)
-            self._execute(ready)
+            if isinstance(ready.definition.spec.target, FollowedTarget):
+                self._hand_over(ready)
+            else:
+                self._execute(ready)
 
     def _now(self, key: RunKey) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
@@ -114,15 +133,36 @@ class Worker:
         is_written = self._finishing.finish(replace(ready, run=pulse.row), result)
         pulse.close(is_written=is_written)
 
+    def _hand_over(self, ready: Ready) -> None:
+        """Have the target started and followed; nothing is left to do here unless that was refused."""
+        call = self._call_of(ready, self._now(ready.run.key))
+        if isinstance(call, Result):
+            self._finishing.finish(ready, call)
+            return
+        if self._handing_over is None:
+            self._finishing.finish(ready, Result(Outcome.FAILED, "no executions are started here", retryable=False))
+            return
+        refused = self._handing_over.hand_over(ready, call, self._now(ready.run.key))
+        if refused is not None:
+            after, result = refused
+            self._breakers.hears(after.run, after.definition, result, self._clock.now())
+            self._finishing.finish(after, result)
+
     def _call(self, ready: Ready, pulse: RunPulse) -> Result:
-        run, spec, now = ready.run, ready.definition.spec, self._now(ready.run.key)
-        deadline = deadline_at(run, spec.policies.timeout_seconds, now)
+        call = self._call_of(ready, self._now(ready.run.key))
+        if isinstance(call, Result):
+            return call
+        result = self._targets.call(call, pulse)
+        self._breakers.hears(ready.run, ready.definition, result, self._clock.now())
+        return result
+
+    def _call_of(self, ready: Ready, now: Instant) -> Call | Result:
+        """The call of the attempt, or why it comes too late."""
+        run, spec = ready.run, ready.definition.spec
+        deadline = deadline_at(run, spec.attempt_seconds, now)
         if deadline <= now:
             # This process stood still after the start; another may have the run by now.
             return Result(Outcome.TIMED_OUT, "its lease was nearly over before the target could be called")
         payload = run.payload if run.has_payload else spec.payload
         beats = spec.policies.heartbeat_seconds
-        call = Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload, beats)
-        result = self._targets.call(call, pulse)
-        self._breakers.hears(run, ready.definition, result, self._clock.now())
-        return result
+        return Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload, beats)

@@ -10,12 +10,23 @@ from botocore.config import Config
 
 from cronfleet.adapters.targets.handler import PythonHandlers, describe
 from cronfleet.adapters.targets.lambda_function import LambdaFunctions
+from cronfleet.adapters.targets.messages import Messages
 from cronfleet.adapters.targets.secrets import Secrets
+from cronfleet.adapters.targets.tenant_roles import TenantRoles
 from cronfleet.adapters.targets.webhook import Webhooks
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.attempt_log import LogPlace
 from cronfleet.domain.run import Outcome
-from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
+from cronfleet.domain.target import (
+    EcsTaskTarget,
+    EventBridgeTarget,
+    HandlerTarget,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    WebhookTarget,
+)
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, Pulse, Receipts
 
@@ -37,7 +48,10 @@ class AllTargets:
         handlers_package: str,
         allowed_networks: Sequence[str] = (),
         log_place: LogPlace | None = None,
+        roles: TenantRoles | None = None,
     ) -> None:
+        """Without `roles` no message is sent: only this process itself may call what it calls."""
+        self._roles = roles
         self._clock = clock
         self._log_place = log_place
         self._allowed_networks = allowed_networks
@@ -68,10 +82,20 @@ class AllTargets:
                 return self._webhooks.call(call, target, pulse)
             case LambdaTarget():
                 return self._lambda_functions.call(call, target, pulse)
+            case SqsTarget() | SnsTarget() | EventBridgeTarget():
+                return self._messages.call(call, target)
+            case StepFunctionsTarget() | EcsTaskTarget():
+                raise TypeError("what goes on by itself is handed over, and not called")
         assert_never(target)
 
     def _read_secret(self, tenant: str, name: str) -> str:
         return self._secrets.read(tenant, name)
+
+    @functools.cached_property
+    def _messages(self) -> Messages:
+        if self._roles is None:
+            raise RuntimeError("no role of a tenant is assumed here, and so no message is sent")
+        return Messages(self._roles)
 
     @functools.cached_property
     def _secrets(self) -> Secrets:

@@ -8,9 +8,7 @@ docs/targets.md.
 
 import binascii
 import functools
-import hashlib
 import ipaddress
-import json
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,9 +33,11 @@ from cronfleet.adapters.targets.child import Channel, Request, Work, run_in_chil
 from cronfleet.adapters.targets.log_tail import LogTail
 from cronfleet.adapters.targets.secrets import SecretRefused, Secrets, SecretUnavailable
 from cronfleet.domain.attempt import Result
-from cronfleet.domain.instant import SECOND, to_datetime, to_text
+from cronfleet.domain.envelope import envelope
+from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import WebhookTarget
+from cronfleet.domain.target_role import run_digest
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, FenceLost, Pulse
 
@@ -165,8 +165,10 @@ class Webhooks:
     # --- the message ---------------------------------------------------------------------------------------
 
     def _message(self, call: Call, target: WebhookTarget) -> _Message:
+        body = envelope(call.key, call.attempt, call.due_at, call.payload)
+        # The same id for every attempt of a run. A hash: what is signed must hold no `.`, which schedule ids may.
         about = {"cronfleet-run-id": call.key.run_id, "cronfleet-attempt": str(call.attempt)}
-        return self._signed(_body(call), _webhook_id(call), call.key.tenant, target.secret, about)
+        return self._signed(body, run_digest(call.key.run_id), call.key.tenant, target.secret, about)
 
     def _signed(
         self, body: str, webhook_id: str, tenant: str, secret: str | None, about: Mapping[str, str]
@@ -306,25 +308,6 @@ def _no_answer(_request: Request) -> Request:
 
 def _failed(error: str, *, retryable: bool = True) -> Result:
     return Result(Outcome.FAILED, " ".join(error.split())[:MAX_ERROR_CHARACTERS], retryable)
-
-
-def _body(call: Call) -> str:
-    fields = {
-        "type": "cronfleet.run",
-        "timestamp": to_text(call.due_at),
-        "run_id": call.key.run_id,
-        "schedule_id": call.key.schedule_id,
-        "attempt": call.attempt,
-        "nominal_at": to_text(call.key.nominal_at),
-        "due_at": to_text(call.due_at),
-        "payload": call.payload,
-    }
-    return json.dumps(fields, separators=(",", ":"))
-
-
-def _webhook_id(call: Call) -> str:
-    """The same for every attempt of a run. A hash: what is signed must hold no `.`, which schedule ids may."""
-    return "run_" + hashlib.blake2b(call.key.run_id.encode(), digest_size=20).hexdigest()
 
 
 def _split(url: str) -> SplitResult:

@@ -1,7 +1,7 @@
 """Definitions, as items of the table `schedules`."""
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
@@ -20,6 +20,7 @@ from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.objective_form import objectives_form, parse_objectives
 from cronfleet.domain.schedule import Definition, Policies, Spec
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
+from cronfleet.domain.target_form import role_target_of, target_form
 
 
 def definition_item(definition: Definition) -> Item:
@@ -113,9 +114,8 @@ def _target_json(target: Target) -> dict[str, Any]:
             return {"handler": name} | ({"secrets": dict(secrets)} if secrets else {})
         case WebhookTarget(url, secret):
             return {"url": url, "secret": secret}
-        case LambdaTarget(function):
-            return {"lambda": function}
-    assert_never(target)
+        case _:
+            return target_form(target)
 
 
 def _target_of(stored: Mapping[str, Any]) -> Target:
@@ -123,4 +123,4 @@ def _target_of(stored: Mapping[str, Any]) -> Target:
         return HandlerTarget(stored["handler"], tuple(sorted(stored.get("secrets", {}).items())))
     if "url" in stored:
         return WebhookTarget(stored["url"], stored["secret"])
-    return LambdaTarget(stored["lambda"])
+    return LambdaTarget(stored["lambda"]) if "lambda" in stored else role_target_of(stored)

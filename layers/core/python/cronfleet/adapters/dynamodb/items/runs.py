@@ -8,11 +8,13 @@ from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
 from cronfleet.domain.cancel_request import CancelRequest
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.progress import Progress
 from cronfleet.domain.run import ROW_LIFE_DAYS, Attempt, Outcome, Run, RunStatus
 from cronfleet.domain.settlement import How, Settlement
 from cronfleet.domain.signature import Signature
+from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.trace import read_traceparent, written_traceparent
 from cronfleet.ports.dead_letters import owner_of
 
@@ -121,16 +123,33 @@ def _progress_json(progress: Progress | None) -> list[Any] | None:
 
 def _attempt_json(attempt: Attempt) -> list[Any]:
     stored = [attempt.number, attempt.fence, attempt.owner, attempt.started_at]
-    if attempt.outcome is None and attempt.finished_at is None:
+    if attempt.outcome is None and attempt.finished_at is None and attempt.execution is None:
         return stored
     ended = [*stored, attempt.finished_at, attempt.outcome and attempt.outcome.value]
+    if attempt.execution is not None:
+        return [*ended, attempt.error, _execution_json(attempt.execution)]
     return ended if attempt.error is None else [*ended, attempt.error]
 
 
 def _attempt_of(stored: list[Any]) -> Attempt:
     number, fence, owner, started_at, *end = stored
-    finished_at, outcome, error = (*end, None, None, None)[:3]
-    return Attempt(number, fence, owner, started_at, finished_at, outcome and Outcome(outcome), error)
+    finished_at, outcome, error, execution = (*end, None, None, None, None)[:4]
+    went_on = None if execution is None else _execution_of(execution)
+    return Attempt(number, fence, owner, started_at, finished_at, outcome and Outcome(outcome), error, went_on)
+
+
+def _execution_json(execution: Execution) -> list[Any]:
+    stored = [execution.began_at, execution.deadline_at, execution.handle, execution.is_started]
+    slot = execution.slot
+    return stored if slot is None else [*stored, slot.number, slot.fence, slot.until, execution.holder]
+
+
+def _execution_of(stored: list[Any]) -> Execution:
+    began_at, deadline_at, handle, is_started, *held = stored
+    if not held:
+        return Execution(began_at, deadline_at, handle, is_started)
+    number, fence, until, holder = held
+    return Execution(began_at, deadline_at, handle, is_started, SlotLease(number, fence, until), holder)
 
 
 def signature_json(signature: Signature | None) -> list[str] | None:

@@ -1,0 +1,184 @@
+"""Following: looks at what goes on elsewhere for a run, and writes its end. The clerk has an errand for each.
+
+A look costs one request of its service, and nothing is written as long as it goes on. Whoever dies between two steps
+leaves the errand, which comes again: a start is asked for under the attempt's own name, an end is written under its
+fence, and to stop what has stopped changes nothing.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from cronfleet.domain.attempt import End, Result
+from cronfleet.domain.attempt_log import LogLine
+from cronfleet.domain.execution import Execution
+from cronfleet.domain.follow import Look, Phase, Seen, Start, Stop, decide_step, next_look
+from cronfleet.domain.instant import Instant
+from cronfleet.domain.progress import MAX_TEXT_CHARACTERS, Progress
+from cronfleet.domain.reason import Code, Reason
+from cronfleet.domain.run import Outcome, Run, RunKey, RunStatus
+from cronfleet.domain.schedule import Definition
+from cronfleet.ports.clock import Clock, Ids
+from cronfleet.ports.events import Events
+from cronfleet.ports.executions import Executions, Unseen
+from cronfleet.ports.job_store import JobStore
+from cronfleet.ports.target import Call
+from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import ask
+from cronfleet.services.endings import Endings
+from cronfleet.services.finishing import Finishing, Ready
+from cronfleet.services.gates import Gates
+from cronfleet.services.handing_over import note_handle
+from cronfleet.services.noticeboard import Noticeboard
+from cronfleet.services.pulse import RunPulse
+from cronfleet.services.slots import HeldSlot, Slots
+from cronfleet.services.target_breakers import TargetBreakers
+from cronfleet.services.telling import Telling
+
+MAX_SAID_CHARACTERS: Final = 4_000
+"""Of what an execution said at its end, as it is kept with the attempt's log."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """One execution, and all that is needed to write its end."""
+
+    ready: Ready
+    execution: Execution
+    call: Call
+
+
+class Following:
+    """The doer of errands of the kind `execution`. Holds nothing between them."""
+
+    def __init__(
+        self,
+        *,
+        store: JobStore,
+        executions: Executions,
+        clock: Clock,
+        ids: Ids,
+        telemetry: Telemetry,
+        events: Events | None = None,
+    ) -> None:
+        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere."""
+        self._store = store
+        self._executions = executions
+        self._clock = clock
+        self._telemetry = telemetry
+        board = Noticeboard(store, clock, telemetry, consistent=True)
+        telling = None if events is None else Telling(events, telemetry, board)
+        self._breakers = TargetBreakers(store=store, board=board, clock=clock, ids=ids, telemetry=telemetry)
+        self._finishing = Finishing(
+            store=store,
+            endings=Endings(store, telling),
+            gates=Gates(store, telemetry),
+            slots=Slots(store, telemetry),
+            clock=clock,
+            telemetry=telemetry,
+            telling=telling,
+        )
+
+    def carry_on(self, tenant: str, errand_id: str, until: Instant) -> Instant | None:  # noqa: ARG002 - one look is short
+        """See `Doer.carry_on`: one look, and what follows from it."""
+        followed = self._read(RunKey.parse(errand_id))
+        if followed is None:
+            return None
+        seen = self._look(followed)
+        now = self._clock.now()
+        step = decide_step(followed.ready.run, followed.execution, seen, now)
+        match step:
+            case Result():
+                self._finish(followed, step, seen)
+                return None
+            case Start():
+                return self._start(followed, now)
+            case Stop():
+                return self._stop(followed, step)
+            case Look():
+                self._show(followed, seen)
+                return step.at
+        assert_never(step)
+
+    def _read(self, key: RunKey) -> _Followed | None:
+        """The execution of the run; `None` when there is nothing to follow any more."""
+        run = ask(lambda: self._store.get_run(key))
+        execution = None if run is None else run.execution
+        if run is None or execution is None:
+            return None
+        timer = ask(lambda: self._store.get_timer(key.tenant, key.schedule_id))
+        definition = ask(lambda: self._store.get_definition(key.tenant, key.schedule_id, run.version))
+        if timer is None:
+            return None  # Its tenant is being removed, and the row with it.
+        held = None if execution.slot is None else HeldSlot(execution.slot, execution.holder)
+        if definition is None:
+            text = f"version {run.version} of the schedule cannot be read: what goes on elsewhere cannot be followed"
+            reason = Reason(Code.NO_DEFINITION, text, {"version": run.version})
+            self._telemetry.alarm("definition_gone", run_id=key.run_id, version=run.version)
+            self._finishing.end(run, timer, End(RunStatus.REFUSED, reason), held)
+            return None
+        return _Followed(Ready(run, timer, definition, held), execution, call_of(run, execution, definition))
+
+    def _look(self, followed: _Followed) -> Seen | None:
+        """Where it stands; `None` when it cannot be seen."""
+        try:
+            return self._executions.look(followed.call, followed.execution.handle)
+        except Unseen as unseen:
+            self._unseen(followed, unseen)
+            return None
+
+    def _unseen(self, followed: _Followed, unseen: Unseen) -> None:
+        """What cannot be seen is shown to whoever looks at the run; written once for each new text."""
+        run, text = followed.ready.run, f"cannot be seen: {unseen}"[:MAX_TEXT_CHARACTERS]
+        self._telemetry.count("executions_unseen")
+        self._telemetry.event("execution_unseen", run_id=run.key.run_id, error=str(unseen))
+        if run.progress is None or run.progress.text != text:
+            self._note(run, Progress(self._clock.now(), None, text))
+
+    def _show(self, followed: _Followed, seen: Seen | None) -> None:
+        """It can be seen again."""
+        run = followed.ready.run
+        if seen is not None and seen.phase is Phase.GOING and run.progress is not None:
+            self._note(run, None)
+
+    def _note(self, run: Run, progress: Progress | None) -> None:
+        self._finishing.replace(run.moved(RunStatus.RUNNING, progress=progress))
+
+    def _start(self, followed: _Followed, now: Instant) -> Instant | None:
+        """Ask for the start again. A refusal ends the attempt: nothing of its name was ever started."""
+        try:
+            answer = self._executions.start(followed.call)
+        except Unseen as unseen:
+            self._unseen(followed, unseen)
+            return next_look(followed.execution, now)
+        if isinstance(answer, Result):
+            self._finish(followed, answer, None)
+            return None
+        self._telemetry.count("executions_started_late")
+        note_handle(self._finishing, followed.ready.run, answer)
+        return next_look(followed.execution, now)
+
+    def _stop(self, followed: _Followed, step: Stop) -> Instant:
+        try:
+            self._executions.stop(followed.call, followed.execution.handle, step.why)
+        except Unseen as unseen:
+            self._unseen(followed, unseen)
+        return step.at
+
+    def _finish(self, followed: _Followed, result: Result, seen: Seen | None) -> None:
+        """Write what the attempt came to, unless somebody else has."""
+        run = followed.ready.run
+        self._breakers.hears(run, followed.ready.definition, result, self._clock.now())
+        pulse = RunPulse(store=self._store, clock=self._clock, telemetry=self._telemetry, run=run)
+        if seen is not None and seen.said:
+            level = "INFO" if result.outcome is Outcome.SUCCEEDED else "ERROR"
+            now = self._clock.now()
+            pulse.log([LogLine(now, level, line) for line in seen.said], is_whole=True)
+        is_written = self._finishing.finish(replace(followed.ready, run=replace(run, progress=None)), result)
+        pulse.close(is_written=is_written)
+
+
+def call_of(run: Run, execution: Execution, definition: Definition) -> Call:
+    """The call of an attempt that was handed over: the same at each look."""
+    spec = definition.spec
+    payload = run.payload if run.has_payload else spec.payload
+    return Call(run.key, run.attempt, run.fence, run.due_at, execution.deadline_at, spec.target, payload)
