@@ -157,6 +157,14 @@ class SchedulesAnswer(Answered):
     cursor: str | None = Field(description="For the next page; null on the last.")
 
 
+class ExecutionAnswer(Answered):
+    """What goes on elsewhere for an attempt: an execution of a state machine, or a task."""
+
+    handle: str | None = Field(description="Its ARN; null until its service has told it.")
+    began_at: Time = Field(description="When the attempt was handed over; it is started right after that.")
+    deadline_at: Time = Field(description="When it is stopped.")
+
+
 class AttemptAnswer(Answered):
     """One try of a run."""
 
@@ -166,6 +174,7 @@ class AttemptAnswer(Answered):
     finished_at: Time | None = Field(description="Null while it goes on.")
     outcome: Outcome | None = Field(description="Null while it goes on.")
     error: str | None = Field(description="What the target or the worker said, if it failed.")
+    execution: ExecutionAnswer | None = Field(description="Of a target that goes on by itself; null of any other.")
 
 
 class CancelRequestAnswer(Answered):

@@ -6,13 +6,17 @@ from pydantic import Field
 
 from .answers import Answered
 
+Kind = Literal["webhook", "lambda", "handler", "sqs", "sns", "event_bus", "state_machine", "ecs_task", "schedule"]
+
 
 class BreakerAnswer(Answered):
     """A target whose calls failed lately, or a schedule that its breaker has paused, and what follows from that."""
 
     id: str = Field(description="Its kind, and a digest of the target.")
-    kind: Literal["webhook", "lambda", "handler", "schedule"] = Field(description="What it guards.")
-    target: str = Field(description="A webhook's address without its query, a function, a handler, or a schedule's id.")
+    kind: Kind = Field(description="What it guards.")
+    target: str = Field(
+        description="A webhook's address without its query, a function, a handler, an ARN, or a schedule's id."
+    )
     state: Literal["closed", "open", "probing", "recovering"] = Field(
         description="All calls go; none; one to see whether it is well; more and more."
     )

@@ -69,6 +69,7 @@ TAGS: Final = {
     "tenants": "Who the installation serves, what each may use, and what it does.",
     "audit": "Who changed what, when and why; and whether anybody has changed that since.",
     "tenant_life": "A tenant as a whole: exported, suspended, deleted.",
+    "target_role": "The trust that targets with an ARN need: whose roles may assume yours, and on whose behalf.",
     "zone_data": "Which release of the zone data is at work, and what follows from a new one.",
     "keys": "API keys of a tenant: make, list, replace, revoke.",
     "health": "Whether all is well.",

@@ -25,6 +25,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     # Reads.
     ("GET", "/v1/health"): Role.VIEWER,
     ("GET", "/v1/timezone-data"): Role.VIEWER,
+    ("GET", "/v1/target-role"): Role.VIEWER,
     ("POST", "/v1/preview"): Role.VIEWER,
     ("GET", "/v1/lint"): Role.VIEWER,
     ("GET", "/v1/lint/crowded-minutes"): Role.VIEWER,

@@ -13,6 +13,7 @@ from pydantic.config import JsonDict
 from cronfleet.domain.calendar import NAME_PATTERN, Mode
 from cronfleet.domain.cron_grammar import LONGEST_EXPRESSION
 from cronfleet.domain.dependency import MAX_PARENTS
+from cronfleet.domain.execution import MAX_EXECUTION_SECONDS
 from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.misfire import (
     DEFAULT_GRACE_SECONDS,
@@ -226,19 +227,48 @@ class TriggerBody(Strict):
 SecretReference = Annotated[str, Field(max_length=512, description="The name of a secret in Secrets Manager.")]
 
 
+TARGET_FIELDS: Final[Mapping[str, frozenset[str]]] = {
+    "handler": frozenset({"secrets"}),
+    "url": frozenset({"secret"}),
+    "lambda": frozenset(),
+    "sqs": frozenset({"role"}),
+    "sns": frozenset({"role"}),
+    "event_bus": frozenset({"role", "source", "detail_type"}),
+    "state_machine": frozenset({"role"}),
+    "ecs_task": frozenset(
+        {"role", "cluster", "container", "launch_type", "subnets", "security_groups", "public_ip"},
+    ),
+}
+"""What goes with each kind of target."""
+
+ACCOUNT: Final = "arn:aws:iam::123456789012:role/cronfleet-target-billing"
+MAX_ARN: Final = 400
+
+
+def _one_of_targets() -> list[Any]:
+    """For each kind of target, what must be there and what must not."""
+    every = frozenset().union(*TARGET_FIELDS.values())
+    needed = {"role", "cluster", "container"}
+    return [
+        {
+            "required": [kind, *sorted(needed & fields)],
+            "properties": dict.fromkeys(sorted((every | (TARGET_FIELDS.keys() - {kind})) - fields), False),
+        }
+        for kind, fields in TARGET_FIELDS.items()
+    ]
+
+
 class TargetBody(Strict):
-    """Exactly one of `handler`, `url` and `lambda`."""
+    """Exactly one of `handler`, `url`, `lambda`, `sqs`, `sns`, `event_bus`, `state_machine` and `ecs_task`."""
 
     model_config = shown(
         {"handler": "billing.nightly"},
         {"handler": "billing.nightly", "secrets": {"API_TOKEN": "cronfleet/acme/billing-token"}},
         {"url": "https://example.com/hooks/billing", "secret": "cronfleet/acme/billing-hook"},
         {"lambda": "cronfleet-target-billing"},
-        oneOf=[
-            {"required": ["handler"], "properties": {"secret": False}},
-            {"required": ["url"], "properties": {"secrets": False}},
-            {"required": ["lambda"], "properties": {"secret": False, "secrets": False}},
-        ],
+        {"sqs": "arn:aws:sqs:us-east-1:123456789012:billing", "role": ACCOUNT},
+        {"state_machine": "arn:aws:states:us-east-1:123456789012:stateMachine:billing", "role": ACCOUNT},
+        oneOf=_one_of_targets(),
     )
 
     handler: str = Field(
@@ -277,6 +307,74 @@ class TargetBody(Strict):
         description="A Lambda function named cronfleet-target-…, or its ARN; a version or alias may follow.",
         json_schema_extra=left_out,
     )
+    sqs: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:sqs:us-east-1:123456789012:billing"],
+        description="The ARN of an SQS queue that gets a message.",
+        json_schema_extra=left_out,
+    )
+    sns: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:sns:us-east-1:123456789012:billing"],
+        description="The ARN of an SNS topic on which a message is published.",
+        json_schema_extra=left_out,
+    )
+    event_bus: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:events:us-east-1:123456789012:event-bus/default"],
+        description="The ARN of an EventBridge bus on which an event is put.",
+        json_schema_extra=left_out,
+    )
+    source: str = Field("cronfleet", min_length=1, max_length=256, description="Of an event: its source; not `aws.…`.")
+    detail_type: str = Field("cronfleet.run", min_length=1, max_length=128, description="Of an event: its detail type.")
+    state_machine: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:states:us-east-1:123456789012:stateMachine:billing"],
+        description="The ARN of a standard state machine whose execution is started and followed to its end.",
+        json_schema_extra=left_out,
+    )
+    ecs_task: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:ecs:us-east-1:123456789012:task-definition/billing:3"],
+        description="The ARN of an ECS task definition, with or without a revision, of which a task is started and "
+        "followed to its end.",
+        json_schema_extra=left_out,
+    )
+    role: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=[ACCOUNT],
+        description="The role as which all that has an ARN is called: yours, named cronfleet-target-…, trusting this "
+        "installation on your behalf (GET /v1/target-role).",
+        json_schema_extra=left_out,
+    )
+    cluster: str = Field(
+        "",
+        max_length=MAX_ARN,
+        examples=["arn:aws:ecs:us-east-1:123456789012:cluster/billing"],
+        description="Of a task: the ARN of its cluster.",
+        json_schema_extra=left_out,
+    )
+    container: str = Field(
+        "",
+        max_length=255,
+        examples=["job"],
+        description="Of a task: the container that is told of the run, and whose exit code counts.",
+        json_schema_extra=left_out,
+    )
+    launch_type: Literal["FARGATE", "FARGATE_SPOT", "EC2"] = Field("FARGATE", description="Of a task: where it runs.")
+    subnets: list[Annotated[str, Field(max_length=32)]] = Field(
+        default_factory=list, max_length=16, description="Of a task: its subnets; on Fargate it needs some."
+    )
+    security_groups: list[Annotated[str, Field(max_length=32)]] = Field(
+        default_factory=list, max_length=5, description="Of a task: its security groups; without one, the VPC's own."
+    )
+    public_ip: bool = Field(False, description="Of a task: whether it gets a public address.")
 
 
 MAX_IN_WORDS: Final = "For `catch_up`, which needs it: the newest this many."
@@ -391,7 +489,11 @@ class PoliciesBody(Strict):
     )
     retry: RetryBody = Field(default_factory=RetryBody, description="What happens when a run fails.")
     timeout_seconds: int = Field(
-        DEFAULT_TIMEOUT_SECONDS, ge=1, le=MAX_TIMEOUT_SECONDS, description="An attempt that takes longer is stopped."
+        DEFAULT_TIMEOUT_SECONDS,
+        ge=1,
+        le=MAX_EXECUTION_SECONDS,
+        description=f"An attempt that takes longer is stopped. Up to {MAX_TIMEOUT_SECONDS}; of an execution or a task, "
+        f"which goes on by itself, up to {MAX_EXECUTION_SECONDS}.",
     )
     heartbeat_timeout: str | None = Field(
         None,

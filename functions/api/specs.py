@@ -1,5 +1,6 @@
 """Specs: from the caller's form to the domain's values, judged. Every refusal names its field."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -18,12 +19,13 @@ from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import (
     LONGEST_COOLDOWN_SECONDS,
+    MAX_TIMEOUT_SECONDS,
     SHORTEST_COOLDOWN_SECONDS,
     BreakerPolicy,
     Policies,
     Spec,
 )
-from cronfleet.domain.target import HandlerTarget, Target
+from cronfleet.domain.target import EcsTaskTarget, FollowedTarget, HandlerTarget, Target
 from cronfleet.domain.time_text import parse_interval, parse_moment
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger, plain_form
 
@@ -35,6 +37,9 @@ MAX_PAYLOAD_BYTES: Final = BOUNDS["payload_bytes"][1]
 
 LABEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 _MAX_LABEL_VALUE: Final = 128
+
+MAX_TASK_PAYLOAD: Final = 7_000
+"""Of the 8,192 characters that the overrides of an ECS task may have, quotes escaped."""
 
 
 def spec_of(
@@ -55,7 +60,7 @@ def spec_of(
         target=target,
         owner=_printable(body.owner, "owner"),
         description=body.description,
-        payload=checked_payload(body.payload),
+        payload=_fitting(checked_payload(body.payload), target),
         policies=_policies(body.policies, trigger, target),
         labels=checked_labels(body.labels),
         start_at=start_at,
@@ -124,13 +129,20 @@ def _policies(body: PoliciesBody, trigger: Trigger, target: Target) -> Policies:
         retry=Retry(
             body.retry.max_attempts, Backoff(BackoffKind(backoff.kind), backoff.base_seconds, backoff.max_seconds)
         ),
-        timeout_seconds=body.timeout_seconds,
+        timeout_seconds=_timeout_seconds(body.timeout_seconds, target),
         after_pause=_misfire(body.after_pause, "policies.after_pause"),
         concurrency_key=body.concurrency_key or "",
         breaker=_breaker(body.breaker),
         target_breaker=body.target_breaker,
         heartbeat_seconds=_heartbeat_seconds(body.heartbeat_timeout, target),
     )
+
+
+def _timeout_seconds(written: int, target: Target) -> int:
+    if written <= MAX_TIMEOUT_SECONDS or isinstance(target, FollowedTarget):
+        return written
+    what = f"must be at most {MAX_TIMEOUT_SECONDS}; what goes on by itself (state_machine, ecs_task) may take longer"
+    raise Invalid("policies.timeout_seconds", what)
 
 
 def _heartbeat_seconds(written: str | None, target: Target) -> int:
@@ -195,6 +207,16 @@ def checked_payload(payload: Any) -> Any:
         raise Invalid(
             "payload", f"has {size} bytes; {MAX_PAYLOAD_BYTES} are allowed. Keep large data in S3, and its address here"
         )
+    return payload
+
+
+def _fitting(payload: Any, target: Target) -> Any:
+    """`payload`, if its target can be given it; raises `Invalid`."""
+    if isinstance(target, EcsTaskTarget):
+        size = len(json.dumps(json.dumps(payload)))
+        if size > MAX_TASK_PAYLOAD:
+            what = f"takes {size} characters in the task's environment; ECS leaves {MAX_TASK_PAYLOAD} for it"
+            raise Invalid("payload", f"{what}. Keep large data in S3, and its address here")
     return payload
 
 

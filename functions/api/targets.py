@@ -18,6 +18,8 @@ from cronfleet.domain.target import (
     secret_prefix,
 )
 
+from .role_targets import role_target
+from .schemas import TARGET_FIELDS as FIELDS
 from .schemas import TargetBody
 
 _HANDLER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
@@ -28,21 +30,35 @@ _KEY_PREFIXES: Final = ("whsec_", "whsk_", "sk_", "AKIA")
 def target_of(body: TargetBody, tenant: str, allowed_networks: tuple[str, ...]) -> Target:
     """The target of `body`; raises `Invalid` with the field below `target`."""
     written = body.model_dump(exclude_unset=True, by_alias=True)
-    kinds = [kind for kind in ("handler", "url", "lambda") if kind in written]
-    if len(kinds) != 1:
-        found = f"not {' and '.join(kinds)} together" if kinds else "not none of them"
-        raise Invalid("target", f"has exactly one of handler, url and lambda, {found}")
-    if "secret" in written and kinds != ["url"]:
-        raise Invalid("target.secret", f"signs a webhook; it goes with url, not with {kinds[0]}")
-    if "secrets" in written and kinds != ["handler"]:
-        raise Invalid("target.secrets", f"are a handler's; they go with handler, not with {kinds[0]}")
-    match kinds[0]:
+    kind = _kind(written)
+    if "secret" in written and kind != "url":
+        raise Invalid("target.secret", f"signs a webhook; it goes with url, not with {kind}")
+    if "secrets" in written and kind != "handler":
+        raise Invalid("target.secrets", f"are a handler's; they go with handler, not with {kind}")
+    for name in written.keys() - FIELDS[kind] - {kind}:
+        raise Invalid(f"target.{name}", f"goes with {' or '.join(_with(name))}, not with {kind}")
+    match kind:
         case "handler":
             return _handler(body.handler, body.secrets, tenant)
         case "url":
             return _webhook(body, "secret" in written, tenant, allowed_networks)
-        case _:
+        case "lambda":
             return _lambda(body.function)
+        case _:
+            return role_target(kind, written)
+
+
+def _kind(written: Mapping[str, object]) -> str:
+    kinds = [kind for kind in FIELDS if kind in written]
+    if len(kinds) == 1:
+        return kinds[0]
+    found = f"not {' and '.join(kinds)} together" if kinds else "not none of them"
+    *first, last = FIELDS
+    raise Invalid("target", f"has exactly one of {', '.join(first)} and {last}, {found}")
+
+
+def _with(name: str) -> list[str]:
+    return [kind for kind, names in FIELDS.items() if name in names]
 
 
 def _handler(name: str, secrets: Mapping[str, str], tenant: str) -> HandlerTarget:

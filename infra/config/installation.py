@@ -20,6 +20,7 @@ from infra.config.logs import Logs, logs_of
 from infra.config.platform import Architecture, Platform, platform_of
 from infra.config.rollout import Rollout, rollout_of
 from infra.config.tables import Tables, tables_of
+from infra.config.targets import installation_of
 from infra.config.triggers import Triggers, triggers_of
 
 APPLICATION: Final = "cronfleet"
@@ -36,6 +37,7 @@ class Config:
 
     `local` is the emulator on the developer's machine: host Python and processor, tables that may be deleted.
     `prefix` begins every physical name, e.g. `cronfleet` or `cronfleet-prod`.
+    `installation` names it in the external ids that tenants' roles ask for.
     `webhook_allowed_networks` are comma-separated CIDR ranges.
     `oidc` is what the authorizer reads of an identity provider from its environment; all of it is empty without one.
     """
@@ -47,6 +49,7 @@ class Config:
     shards: int
     webhook_allowed_networks: str
     email_sender: str
+    installation: str
     oidc: Mapping[str, str]
     tables: Tables
     encryption: Encryption
@@ -87,17 +90,18 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
     `given` are the names on the command line: one that means nothing is refused. Raises `ConfigError`.
     """
     context = Context(value_of)
-    local = context.flag("local")
+    local, prefix = context.flag("local"), _prefix(context)
     shards = context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS)
     api = api_of(context)
     config = Config(
         environment=_environment(context),
         local=local,
-        prefix=_prefix(context),
+        prefix=prefix,
         platform=platform_of(context, local=local),
         shards=shards,
         webhook_allowed_networks=",".join(context.texts("webhook_allowed_networks")) or (LOOPBACK if local else ""),
         email_sender=context.text("email_sender"),
+        installation=installation_of(context, prefix),
         oidc=oidc_of(context),
         tables=tables_of(context, local=local),
         encryption=encryption_of(context),

@@ -12,6 +12,7 @@ from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.rollout import Shift
+from infra.constructs.target_roles import caller_arns
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=29)
 """The gateway gives up after thirty seconds."""
@@ -31,7 +32,13 @@ class Api(Function):
         event_bus: EventBus,
     ) -> None:
         # The API refuses what the worker would not call; the worker, which resolves the name, decides.
-        environment = {settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks, **event_bus.settings}
+        environment = {
+            settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
+            # What it shows tenants, who paste it into their roles. It may assume none itself.
+            settings.INSTALLATION: config.installation,
+            settings.TARGET_CALLERS: caller_arns(scope, config),
+            **event_bus.settings,
+        }
         part = Part("api", SIZE, environment=environment, shift=Shift.CANARY)
         super().__init__(scope, construct_id, config, code, part)
         event_bus.grant_tell(self.role)

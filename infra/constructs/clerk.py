@@ -15,6 +15,7 @@ from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, WRITE, JobStore
 from infra.constructs.queue import Queue
+from infra.constructs.target_roles import let_call_targets, target_settings
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.ERRANDS.function_timeout_seconds)
 
@@ -41,12 +42,15 @@ class Clerk(Function):
             settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
             settings.EMAIL_SENDER: config.email_sender,
             **event_bus.settings,
+            **target_settings(config),
         }
         super().__init__(scope, construct_id, config, code, Part("clerk", SIZE, environment=environment))
         event_bus.grant_tell(self.role)
+        let_call_targets(self.role, config, "clerk")
         # Errands are moved, and retired.
         job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
         self._grant_operations(job_store)
+        self._grant_executions(job_store)
         self._grant_alerts(job_store, config)
         self.take_from(errand_queue.queue, config.triggers.errands)
 
@@ -58,6 +62,14 @@ class Clerk(Function):
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+
+    def _grant_executions(self, job_store: JobStore) -> None:
+        """What the end of an execution writes, as a worker does at the end of an attempt."""
+        job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)
+        job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
+        job_store.grant(self.role, schema.TENANTS, APPEND)
+        job_store.grant(self.role, schema.AUDIT, APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
 
     def _grant_alerts(self, job_store: JobStore, config: Config) -> None:
         """What a look at a schedule and the delivery of a notice read and write, and the channels they reach."""

@@ -15,6 +15,7 @@ from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
 from infra.constructs.run_queues import RunQueues
+from infra.constructs.target_roles import let_call_targets, target_settings
 
 SIZE: Final = Size(memory_mb=1024, timeout_seconds=queues.WORKER_TIMEOUT_SECONDS)
 
@@ -42,12 +43,14 @@ class Worker(Function):
             settings.RUN_QUEUE_URLS: run_queues.urls,
             settings.WEBHOOK_ALLOWED_NETWORKS: config.webhook_allowed_networks,
             **event_bus.settings,
+            **target_settings(config),
         }
         part = Part("worker", SIZE, variant=tier, environment=environment)
         super().__init__(scope, construct_id, config, code, part)
         self._grant_store(job_store)
         event_bus.grant_tell(self.role)
         self._grant_targets()
+        let_call_targets(self.role, config, part.function_name)
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.
         own_queue.grant_send(self.role)

@@ -1,14 +1,16 @@
 """The installation: whether it is up, which zone data it has, and which installations there are."""
 
+import json
 import os
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from cronfleet_cli import options as o
 from cronfleet_cli.api import at
 from cronfleet_cli.errors import REFUSED
 from cronfleet_cli.profiles import config_path, read_config
-from cronfleet_cli.screen import Column, table
+from cronfleet_cli.screen import Column, table, text
 from cronfleet_cli.session import Session, command
 
 PROFILES: Final = (
@@ -23,6 +25,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     command(app, "health")(health)
     command(app, "zone-data")(zone_data)
+    command(app, "target-role")(target_role)
     command(app, "profiles")(profiles)
 
 
@@ -37,6 +40,19 @@ def health(session: Session) -> None:
 def zone_data(session: Session) -> None:
     """Show which time zone data is at work."""
     session.answer_fields(session.api.get(at("timezone-data")))
+
+
+def target_role(
+    session: Session,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="Print what this schedule's target needs permitted.", autocompletion=o.complete_schedule),
+    ] = None,
+) -> None:
+    """Print the trust policy that a role for targets needs, to be pasted; with --schedule what it must be permitted."""
+    found = session.api.get(at("target-role"), {"schedule": schedule} if schedule else {})
+    document = found["permissions"] if schedule else found["trust_policy"]
+    session.answer(found, text(json.dumps(document, indent=2)))
 
 
 def profiles(session: Session) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cronfleet.adapters.eventbridge.events import EventBridgeEvents
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
+    from cronfleet.adapters.targets.tenant_roles import TenantRoles
     from cronfleet.domain.attempt_log import LogPlace
     from cronfleet.domain.operation import Kind
     from cronfleet.ports.errands import Doer
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.door import Door
     from cronfleet.services.first_key import FirstKey
+    from cronfleet.services.following import Following
     from cronfleet.services.freezing import Freezing
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.shadow import Shadows
     from cronfleet.services.sweeper import Sweeper
+    from cronfleet.services.target_roles import TargetRoles
     from cronfleet.services.telling import Telling
     from cronfleet.services.tenant_life import TenantLife
     from cronfleet.services.tenants import Tenants
@@ -192,6 +195,7 @@ def clerk(settings: Settings) -> "Clerk":
         ErrandKind.OPERATION: operation_doer(settings, "clerk"),
         ErrandKind.WATCH: _watching(settings, watch),
         ErrandKind.NOTICE: _noticing(settings, watch),
+        ErrandKind.EXECUTION: _following(settings, watch),
     }
     return Clerk(store=store, clock=SystemClock(), telemetry=watch, errands=doers)
 
@@ -200,6 +204,31 @@ def _watching(settings: Settings, watch: "CloudWatchTelemetry") -> "Watching":
     from cronfleet.services.watching import Watching
 
     return Watching(store=_store(settings), clock=SystemClock(), incidents=incidents(settings), telemetry=watch)
+
+
+def _following(settings: Settings, watch: "CloudWatchTelemetry") -> "Following":
+    from cronfleet.adapters.targets.executions import AllExecutions
+    from cronfleet.services.following import Following
+
+    return Following(
+        store=_store(settings),
+        executions=AllExecutions(_tenant_roles(settings)),
+        clock=SystemClock(),
+        ids=SystemIds(),
+        telemetry=watch,
+        events=_events(settings),
+    )
+
+
+def _tenant_roles(settings: Settings) -> "TenantRoles":
+    from cronfleet.adapters.targets.tenant_roles import TenantRoles, sts_client
+
+    return TenantRoles(
+        sts=sts_client,
+        installation=settings.installation,
+        clock=SystemClock(),
+        tries_trust=settings.trust_is_enforced,
+    )
 
 
 def _noticing(settings: Settings, watch: "CloudWatchTelemetry") -> "Noticing":
@@ -275,10 +304,12 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
     """Executes runs. The modules of `handlers_package` register the jobs that are written in Python."""
     from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+    from cronfleet.adapters.targets.executions import AllExecutions
     from cronfleet.adapters.targets.targets import AllTargets
+    from cronfleet.services.handing_over import Elsewhere
     from cronfleet.services.worker import Worker
 
-    clock = SystemClock()
+    clock, roles = SystemClock(), _tenant_roles(settings)
     return Worker(
         store=_store(settings),
         run_queue=_run_queue(settings),
@@ -288,11 +319,13 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
             handlers_package=handlers_package,
             allowed_networks=settings.webhook_allowed_networks,
             log_place=_log_place(settings),
+            roles=roles,
         ),
         clock=clock,
         ids=SystemIds(),
         telemetry=telemetry("worker"),
         events=_events(settings),
+        elsewhere=Elsewhere(AllExecutions(roles), settings.shards),
     )
 
 
@@ -536,6 +569,13 @@ def zone_data(settings: Settings) -> "ZoneData":
     from cronfleet.services.zone_data import ZoneData
 
     return ZoneData(store=_store(settings))
+
+
+def target_roles(settings: Settings) -> "TargetRoles":
+    """What tenants' roles must say."""
+    from cronfleet.services.target_roles import TargetRoles
+
+    return TargetRoles(store=_store(settings), installation=settings.installation, callers=settings.target_callers)
 
 
 def health(settings: Settings) -> "Health":

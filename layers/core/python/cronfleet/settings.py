@@ -26,6 +26,9 @@ EDGE_SECRET: Final = "CRONFLEET_EDGE_SECRET"  # noqa: S105 - the name of a varia
 """The name of the secret that shows that a request came through the installation's edge; empty: any way is fine."""
 EDGE_HEADER: Final = "x-cronfleet-edge"
 """The header in which the edge shows that secret."""
+INSTALLATION: Final = "CRONFLEET_INSTALLATION"
+TARGET_CALLERS: Final = "CRONFLEET_TARGET_CALLERS"
+TRUST_IS_ENFORCED: Final = "CRONFLEET_TRUST_IS_ENFORCED"
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -82,6 +85,12 @@ class Settings:
     webhook_allowed_networks: tuple[str, ...] = ()
     email_sender: str = ""
     """Whom e-mails to channels come from, an identity verified in SES; empty: none is sent."""
+    installation: str = ""
+    """This installation's name in the external ids of tenants' roles; empty: no role is assumed."""
+    target_callers: tuple[str, ...] = ()
+    """The ARNs of the roles that assume those of tenants."""
+    trust_is_enforced: bool = True
+    """False on an emulator, where every role lets everybody in: then roles are not tried for that."""
     oidc: Oidc | None = None
     edge_secret: str = ""
     """The name of the secret between the edge and the API; empty where there is no edge."""
@@ -104,6 +113,10 @@ def _run_queue_urls(text: str) -> dict[str, str]:
     if not isinstance(urls, dict) or set(urls) != set(RUN_QUEUES):
         raise SettingsError(f"{RUN_QUEUE_URLS} must be a JSON object with one URL for each of {', '.join(RUN_QUEUES)}")
     return {str(name): str(url) for name, url in urls.items()}
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _oidc(env: Mapping[str, str]) -> Oidc | None:
@@ -149,7 +162,6 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
     shards = env.get(SHARDS, str(DEFAULT_SHARDS))
     if not shards.isdecimal() or not 1 <= int(shards) <= MAX_SHARDS:
         raise SettingsError(f"{SHARDS} is {shards!r}: write a whole number from 1 to {MAX_SHARDS}")
-    networks = env.get(WEBHOOK_ALLOWED_NETWORKS, "")
     return Settings(
         table_prefix=env[TABLE_PREFIX],
         shards=int(shards),
@@ -157,8 +169,11 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
         errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),
         event_bus=env.get(EVENT_BUS, ""),
-        webhook_allowed_networks=tuple(part.strip() for part in networks.split(",") if part.strip()),
+        webhook_allowed_networks=_listed(env.get(WEBHOOK_ALLOWED_NETWORKS, "")),
         email_sender=env.get(EMAIL_SENDER, ""),
+        installation=env.get(INSTALLATION, ""),
+        target_callers=_listed(env.get(TARGET_CALLERS, "")),
+        trust_is_enforced=env.get(TRUST_IS_ENFORCED, "true") != "false",
         oidc=_oidc(env),
         edge_secret=env.get(EDGE_SECRET, ""),
         log_region=env.get("AWS_REGION", ""),
