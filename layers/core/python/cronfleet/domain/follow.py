@@ -36,12 +36,16 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look found; of one that is over, what it came to, when, and the end of what it said."""
+    """What a look found; of one that is over, what it came to, when, and the end of what it said.
+
+    `handle` is its ARN, where the look had to find that out.
+    """
 
     phase: Phase
     result: Result | None = None
     ended_at: Instant | None = None
     said: tuple[str, ...] = ()
+    handle: str = ""
 
 
 @dataclass(frozen=True, slots=True)

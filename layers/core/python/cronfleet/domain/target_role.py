@@ -174,6 +174,8 @@ def _needed(target: RoleTarget) -> list[dict[str, Any]]:
             return [
                 _allow(["ecs:RunTask"], revision, ArnEquals=in_cluster),
                 _allow(["ecs:DescribeTasks", "ecs:StopTask"], tasks, ArnEquals=in_cluster),
+                # A list is of no task in particular.
+                _allow(["ecs:ListTasks"], "*", ArnEquals=in_cluster),
                 # The task's own roles, which the role says: a session never has more than its role.
                 _allow(["iam:PassRole"], "*", StringEquals={"iam:PassedToService": "ecs-tasks.amazonaws.com"}),
             ]

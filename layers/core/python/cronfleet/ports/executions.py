@@ -14,7 +14,8 @@ class Unseen(Exception):
 class Executions(Protocol):
     """Every kind of followed target behind one port.
 
-    A call is that of the attempt, the same from its hand-over to its end; `handle` is what `start` gave back.
+    A call is that of the attempt, the same from its hand-over to its end; `handle` is what `start`
+    gave back, or empty where that was not heard.
     """
 
     def handle(self, call: Call) -> str:
@@ -29,7 +30,7 @@ class Executions(Protocol):
         ...
 
     def look(self, call: Call, handle: str) -> Seen:
-        """Where it stands. Raises `Unseen`."""
+        """Where it stands. Without a handle it is looked for by its name. Raises `Unseen`."""
         ...
 
     def stop(self, call: Call, handle: str, why: str) -> None:

@@ -93,7 +93,7 @@ class Following:
             case Start():
                 return self._start(followed, now)
             case Stop():
-                return self._stop(followed, step)
+                return self._stop(followed, step, _handle(followed, seen))
             case Look():
                 self._show(followed, seen)
                 return step.at
@@ -135,10 +135,14 @@ class Following:
             self._note(run, Progress(self._clock.now(), None, text))
 
     def _show(self, followed: _Followed, seen: Seen | None) -> None:
-        """It can be seen again."""
+        """It can be seen again, or was found: its row says so."""
         run = followed.ready.run
-        if seen is not None and seen.phase is Phase.GOING and run.progress is not None:
+        if seen is None or seen.phase is not Phase.GOING:
+            return
+        if run.progress is not None:
             self._note(run, None)
+        elif seen.handle:
+            note_handle(self._finishing, run, seen.handle)
 
     def _note(self, run: Run, progress: Progress | None) -> None:
         self._finishing.replace(run.moved(RunStatus.RUNNING, progress=progress))
@@ -157,9 +161,10 @@ class Following:
         note_handle(self._finishing, followed.ready.run, answer)
         return next_look(followed.execution, now)
 
-    def _stop(self, followed: _Followed, step: Stop) -> Instant:
+    def _stop(self, followed: _Followed, step: Stop, handle: str) -> Instant:
         try:
-            self._executions.stop(followed.call, followed.execution.handle, step.why)
+            if handle:  # Without one nothing was seen that could be told to stop.
+                self._executions.stop(followed.call, handle, step.why)
         except Unseen as unseen:
             self._unseen(followed, unseen)
         return step.at
@@ -175,6 +180,10 @@ class Following:
             pulse.log([LogLine(now, level, line) for line in seen.said], is_whole=True)
         is_written = self._finishing.finish(replace(followed.ready, run=replace(run, progress=None)), result)
         pulse.close(is_written=is_written)
+
+
+def _handle(followed: _Followed, seen: Seen | None) -> str:
+    return followed.execution.handle or ("" if seen is None else seen.handle)
 
 
 def call_of(run: Run, execution: Execution, definition: Definition) -> Call:

@@ -5,6 +5,7 @@ after it has stopped; until then the clerk has looked many times.
 """
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,18 +78,20 @@ class EcsTasks:
 
     def look(self, call: Call, handle: str) -> Seen:
         """See `Executions.look`."""
-        if not handle:
-            return Seen(Phase.UNKNOWN)
         client, target = self._client(call)
         try:
-            found = client.describe_tasks(cluster=target.cluster, tasks=[handle])
+            known = handle or _find(client, call, target)
+            if not known:
+                return Seen(Phase.UNKNOWN)
+            found = client.describe_tasks(cluster=target.cluster, tasks=[known])
         except ClientError as error:
             raise Unseen(_text(error)) from error
         except BotoCoreError as error:
             raise Unseen(f"{type(error).__name__}: {error}") from error
         if not found["tasks"]:
             return Seen(Phase.UNKNOWN)
-        return seen_of(found["tasks"][0], target.container)
+        seen = seen_of(found["tasks"][0], target.container)
+        return seen if handle else replace(seen, handle=known)
 
     def stop(self, call: Call, handle: str, why: str) -> None:
         """See `Executions.stop`."""
@@ -100,6 +103,13 @@ class EcsTasks:
                 raise Unseen(_text(error)) from error
         except BotoCoreError as error:
             raise Unseen(f"{type(error).__name__}: {error}") from error
+
+
+def _find(client: "ECSClient", call: Call, target: EcsTaskTarget) -> str:
+    """The task of the attempt, if it goes on: one that has stopped is found by starting it again, under its token."""
+    token = execution_name(call.key.run_id, call.attempt)
+    found = client.list_tasks(cluster=target.cluster, startedBy=token)["taskArns"]
+    return found[0] if found else ""
 
 
 def overrides_of(call: Call, target: EcsTaskTarget) -> Any:
