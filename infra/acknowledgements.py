@@ -55,6 +55,14 @@ ACKNOWLEDGED: Final = (
         "sns:{region}:{account}:cronfleet-alerts-*",
     ),
     Acknowledgement(
+        WILDCARD,
+        (*_WORKERS, "control-plane/Clerk/Role"),
+        "As which roles targets are called is said by tenants, at any time, and in accounts of their own. A tenant "
+        "lets a role in by giving it a name that begins with cronfleet-target-, and a trust policy that asks for the "
+        "external id that is this installation's and that tenant's; no other can be assumed.",
+        "iam::*:role/cronfleet-target-*",
+    ),
+    Acknowledgement(
         NO_AUTHORIZATION,
         (f"{_ROUTES}/GET--", f"{_ROUTES}/GET--docs", f"{_ROUTES}/GET--openapi.json"),
         "Three static pages that say how the API is used: they are the same for everybody and read nothing.",

@@ -90,11 +90,12 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
     `given` are the names on the command line: one that means nothing is refused. Raises `ConfigError`.
     """
     context = Context(value_of)
-    local, prefix = context.flag("local"), _prefix(context)
+    local, environment = context.flag("local"), _environment(context)
+    prefix = _prefix(context)
     shards = context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS)
     api = api_of(context)
     config = Config(
-        environment=_environment(context),
+        environment=environment,
         local=local,
         prefix=prefix,
         platform=platform_of(context, local=local),

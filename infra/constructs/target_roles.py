@@ -21,8 +21,8 @@ CALLERS: Final = (*(f"worker-{queue}" for queue in settings.RUN_QUEUES), "clerk"
 
 def target_settings(config: Config) -> Mapping[str, str]:
     """What a caller is told. On the emulator every role trusts everybody, and is not tried for that."""
-    tries = {settings.TRUST_IS_ENFORCED: "false"} if config.local else {}
-    return {settings.INSTALLATION: config.installation, **tries}
+    is_enforced = "false" if config.local else "true"
+    return {settings.INSTALLATION: config.installation, settings.TRUST_IS_ENFORCED: is_enforced}
 
 
 def let_call_targets(role: iam.Role, config: Config, function: str) -> None:

@@ -34,6 +34,12 @@ class Assembly:
         """What the role of a function is allowed, statement by statement."""
         return list(self._statements_of(self.functions()[function]["Role"]["Fn::GetAtt"][0]))
 
+    def role_of(self, function: str) -> Resource:
+        """The role of a function."""
+        own = self.functions()[function]["Role"]["Fn::GetAtt"][0]
+        [found] = [role for name, role in self.of_type("AWS::IAM::Role").items() if name.endswith(f"/{own}")]
+        return found
+
     def _statements_of(self, role: str) -> Iterator[Resource]:
         for policy in self.of_type("AWS::IAM::Policy").values():
             if {"Ref": role} in policy["Properties"]["Roles"]:

@@ -24,15 +24,22 @@ RECEIVES = {
     "sqs:DeleteMessage",
     "sqs:GetQueueAttributes",
 }
+ROLES = (settings.INSTALLATION, settings.TRUST_IS_ENFORCED)
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
     "dead_letters": {settings.EVENT_BUS},
-    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS},
+    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS, *ROLES},
     "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
     "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
-    "api": {settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS},
+    "api": {
+        *(settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS),
+        *(settings.INSTALLATION, settings.TARGET_CALLERS),
+    },
     "authorizer": {settings.EDGE_SECRET, *(setting for setting, _ in OIDC.values())},
-    **{worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS} for worker in WORKERS},
+    **{
+        worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS, *ROLES}
+        for worker in WORKERS
+    },
 }
 
 
@@ -112,7 +119,10 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
         for text in _texts(statement["Resource"])
         if "*" in text
     }
-    assert wild == {":secret:cronfleet/*", ":function:cronfleet-target-*", ":cronfleet-alerts-*"}
+    assert wild == {
+        *(":secret:cronfleet/*", ":function:cronfleet-target-*", ":cronfleet-alerts-*"),
+        ":iam::*:role/cronfleet-target-*",
+    }
 
 
 @pytest.mark.parametrize(
@@ -128,7 +138,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
             | WRITES
             | RECEIVES
             | TELLS
-            | {"dynamodb:DeleteItem", "secretsmanager:GetSecretValue", "sns:Publish"},
+            | {"dynamodb:DeleteItem", "secretsmanager:GetSecretValue", "sns:Publish", "sts:AssumeRole"},
         ),
         ("dead_letters", LOGS | READS | WRITES | RECEIVES | TELLS),
         ("dispatcher", LOGS | READS | WRITES | RECEIVES | TELLS | {"sqs:SendMessage"}),
@@ -144,7 +154,8 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
                 | WRITES
                 | RECEIVES
                 | TELLS
-                | {"sqs:SendMessage", "secretsmanager:GetSecretValue", "lambda:InvokeFunction", "dynamodb:DeleteItem"},
+                | {"sqs:SendMessage", "secretsmanager:GetSecretValue", "lambda:InvokeFunction", "dynamodb:DeleteItem"}
+                | {"sts:AssumeRole"},
             )
             for worker in WORKERS
         ),
@@ -187,7 +198,7 @@ def test_whoever_writes_entries_moves_the_ends_of_their_chains_on_and_the_sweepe
 
     writes = "dynamodb:PutItem"
     # Those that end runs may have to pause a schedule whose runs die in a row.
-    writers = ("api", "dispatcher", "sweeper", "dead_letters", *WORKERS)
+    writers = ("api", "clerk", "dispatcher", "sweeper", "dead_letters", *WORKERS)
     assert (writes in may("chains")) == (writes in may("audit")) == (function in writers)
     assert ("dynamodb:UpdateItem" in may("chains")) == (function == "sweeper")
 
@@ -257,3 +268,19 @@ def _filled(value: Any) -> str:
         return value
     joined = value.get("Fn::Join")
     return "".join(_filled(part) for part in joined[1]) if joined else "address"
+
+
+def test_the_roles_that_assume_tenants_roles_keep_their_names_and_none_is_named_as_a_tenants_is(
+    on_aws: Assembly,
+) -> None:
+    callers = {
+        function: json.dumps(role["Properties"]["RoleName"])
+        for function, role in ((name, on_aws.role_of(name)) for name in ("clerk", *WORKERS))
+    }
+    shown = json.dumps(variables(on_aws, "api")[settings.TARGET_CALLERS])
+    for function, name in callers.items():
+        assert f"cronfleet-{function}-" in name
+        assert f"role/cronfleet-{function}-" in shown, "tenants are told of every caller"
+    assert not any("cronfleet-target-" in name for name in callers.values())
+    others = {json.dumps(one["Properties"].get("RoleName")) for one in on_aws.of_type("AWS::IAM::Role").values()}
+    assert not any("cronfleet-target-" in name for name in others)

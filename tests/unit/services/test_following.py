@@ -243,7 +243,8 @@ def test_a_newer_run_that_displaces_it_has_it_stopped() -> None:
 
 def test_a_cancellation_asked_for_between_start_and_hand_over_leaves_nothing_going() -> None:
     world = world_of(limit=3600, lasts=lambda _: 900)
-    inner = world.store.get_definition
+    store: Any = world.store
+    inner = store.get_definition
 
     def cancelled_meanwhile(*args: Any) -> Any:
         for run in list(world.store.state.runs.values()):
@@ -251,9 +252,9 @@ def test_a_cancellation_asked_for_between_start_and_hand_over_leaves_nothing_goi
                 world.runs.cancel(ACME, run.key.run_id)
         return inner(*args)
 
-    world.store.get_definition = cancelled_meanwhile  # type: ignore[method-assign]
+    store.get_definition = cancelled_meanwhile
     world.live(15)
-    world.store.get_definition = inner  # type: ignore[method-assign]
+    store.get_definition = inner
     world.live(120)
     assert the_run(world).status is RunStatus.CANCELLED
     world.check_followed()
