@@ -10,7 +10,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import LOOK_UP, JobStore
+from infra.constructs.job_store import LOOK_UP, UPDATE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.rollout import Shift
 
@@ -34,4 +34,6 @@ class Ticker(Function):
         super().__init__(scope, construct_id, config, code, part)
         tick_queue.grant_send(self.role)
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
+        # It notes how many shards it serves.
+        job_store.grant_partition(self.role, schema.SHARDS, UPDATE, schema.FIRST_SHARD)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.live)

@@ -38,6 +38,7 @@ CONTEXT = SimpleNamespace(
     get_remaining_time_in_millis=lambda: TIME_LEFT_MS,
 )
 MAX_ROUNDS: Final = 1_000
+PARTS: Final = (api, clerk, dispatcher, sweeper, ticker, worker)
 
 
 class Chain:
@@ -49,6 +50,7 @@ class Chain:
         self.urls = urls
         self.now: Instant = 0
         self.dead_workers = 0
+        self._settings: dict[str, dict[str, str]] = {}
 
     def travel(self, instant: Instant) -> None:
         """Be at `instant`."""
@@ -59,7 +61,7 @@ class Chain:
 
     def call(self, method: str, target: str, body: Any = None, **more: Any) -> Answer:
         """A request to the API, as the gateway hands it on."""
-        return answer_of(api.handle(event_of(method, target, body, **more), CONTEXT))
+        return answer_of(self._invoke(api, event_of(method, target, body, **more)))
 
     def put(self, schedule_id: str, **fields: Any) -> Answer:
         answer = self.call("PUT", f"/v1/schedules/{schedule_id}", {"id": schedule_id, **fields})
@@ -81,8 +83,8 @@ class Chain:
 
     def minute(self) -> None:
         """What EventBridge Scheduler does each minute."""
-        ticker.handle({}, CONTEXT)
-        sweeper.handle({}, CONTEXT)
+        self._invoke(ticker, {})
+        self._invoke(sweeper, {})
 
     def until(self, end: Instant) -> None:
         """Let time pass slot by slot to `end`: minute calls, ticks, run messages, each as it comes."""
@@ -94,6 +96,16 @@ class Chain:
             if is_new_minute:
                 self.minute()
             self._deliver()
+
+    def deploy(self, *parts: Any, **environment: str) -> None:
+        """Have `parts`, which are modules above, begin anew under other settings; none given means all of them."""
+        for part in parts or PARTS:
+            self._settings[part.__name__] = environment
+            _forget_services(part.__name__.removesuffix("handler"))
+
+    def _invoke(self, part: Any, event: dict[str, Any]) -> Any:
+        with patch.dict(os.environ, self._settings.get(part.__name__, {})):
+            return part.handle(event, CONTEXT)
 
     def skip_to(self, instant: Instant) -> None:
         """Jump over a stretch in which nothing is due; the ticks laid for it are stale by then, and expire."""
@@ -123,7 +135,7 @@ class Chain:
         messages = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
         for message in messages:
             record = {"messageId": message["MessageId"], "body": message["Body"]}
-            answer = function.handle({"Records": [record]}, CONTEXT)
+            answer = self._invoke(function, {"Records": [record]})
             if not answer["batchItemFailures"]:
                 self._sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         return len(messages)
@@ -153,9 +165,9 @@ def chain(start: Instant) -> Iterator[Chain]:
                 _forget_services()
 
 
-def _forget_services() -> None:
+def _forget_services(package: str = "functions.") -> None:
     """Functions keep their service between invocations; a new installation needs new ones."""
-    for module in [module for name, module in sys.modules.items() if name.startswith("functions.")]:
+    for module in [module for name, module in sys.modules.items() if name.startswith(package)]:
         for name, cached in vars(module).items():
             if name.startswith("_") and hasattr(cached, "cache_clear"):
                 cached.cache_clear()

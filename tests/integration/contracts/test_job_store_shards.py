@@ -455,3 +455,24 @@ def test_a_claim_may_leave_its_timer_waiting_for_a_place_and_the_next_takes_it_a
     store.claim(BatchId(0, 1, 3), [claim_of(read)])
     stored = store.get_timer(TENANT, "nightly")
     assert (stored.reserved_at, stored.deferred) == (None, None)
+
+
+# --- how many there are ------------------------------------------------------------------------------------------
+
+
+def test_how_many_are_served_is_noted_once_the_first_has_been_and_never_becomes_fewer(store: Any) -> None:
+    store.raise_shards(4)
+    assert store.get_lease(0) is None
+    lease = taken(store)
+    assert lease.shards == 0
+    for asked, stands in ((4, 4), (2, 4), (64, 64)):
+        store.raise_shards(asked)
+        assert store.get_lease(0) == replace(lease, shards=stands)
+
+
+def test_who_takes_and_lets_go_of_the_first_shard_leaves_the_number_as_it_is(store: Any) -> None:
+    first = taken(store)
+    store.raise_shards(4)
+    store.announce(first, FIRST, NOON + 2 * SLOT)
+    store.release(first, frozenset())
+    assert taken(store, "two", NOON + SLOT).shards == 4

@@ -80,3 +80,17 @@ def test_a_ticker_lays_ticks_also_while_the_store_is_silent() -> None:
 
     store.get_lease = silent  # type: ignore[method-assign]  # an outage
     assert Ticker(tick_queue=queue, store=store, clock=clock, telemetry=Notes(), shards=1).tick() == HORIZON // SLOT
+
+
+def test_a_ticker_notes_how_many_shards_it_serves_and_one_that_is_told_of_fewer_serves_them_all_and_says_so() -> None:
+    clock, notes = SettableClock(TWO), Notes()
+    queue, store = MemoryTickQueue(clock), MemoryJobStore(clock)
+    store.take_lease(0, TWO, "a dispatcher", TWO + SLOT, TWO)
+    for shards, served in ((2, 2), (4, 4), (3, 4)):
+        Ticker(tick_queue=queue, store=store, clock=clock, telemetry=notes, shards=shards).tick()
+        laid = queue.queue.bodies()[-served:]
+        assert [tick.shard for tick in laid] == list(range(served))
+        assert {tick.shards for tick in laid} == {served}
+    assert [(name, fields) for name, fields in notes.events if name == "shards_kept"] == [
+        ("shards_kept", {"served": 4, "set": 3})
+    ]

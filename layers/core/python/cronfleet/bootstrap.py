@@ -169,6 +169,13 @@ def ticker(settings: Settings) -> "Ticker":
     )
 
 
+def raise_shards(settings: Settings, shards: int) -> int:
+    """Have so many shards served; returns how many were. Raises `Invalid`."""
+    from cronfleet.services import raising
+
+    return raising.raise_shards(_store(settings), shards)
+
+
 def dispatcher(settings: Settings) -> "Dispatcher":
     """Serves the ticks of a shard."""
     from cronfleet.services.dispatcher import Dispatcher

@@ -25,7 +25,8 @@ class ShardLease:
 
     `owner` is unique per invocation and `fence` rises with each. `slot_at` is the last slot served. `open_batch`
     is what the predecessor announced and did not close; `last_batch` the newest announced, closed or open, and
-    `last_losers` the positions of its claims that somebody else won, once it is closed.
+    `last_losers` the positions of its claims that somebody else won, once it is closed. `shards`, which the lease of
+    shard 0 alone says, is how many are served: what waits in one waits there, so it never becomes fewer.
     """
 
     shard: int
@@ -36,6 +37,7 @@ class ShardLease:
     open_batch: BatchId | None = None
     last_batch: BatchId | None = None
     last_losers: frozenset[int] = frozenset()
+    shards: int = 0
 
 
 def slot_of(instant: Instant) -> Instant:

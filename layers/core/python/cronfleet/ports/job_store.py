@@ -378,6 +378,10 @@ class ShardStore(TimedStore, Protocol):
         """The lease item, read strongly; `None` before the first tick."""
         ...
 
+    def raise_shards(self, shards: int) -> None:
+        """Note in the lease of shard 0 that so many are served; never fewer, and nothing before its first tick."""
+        ...
+
     def put_batch(self, batch: Batch) -> None:
         """Write a batch into the dispatch log; its id is its owner's alone."""
         ...

@@ -21,10 +21,14 @@ class DelayedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Asks the dispatcher to serve `shard` in the slot that begins at `slot_at`."""
+    """Asks the dispatcher to serve `shard` in the slot that begins at `slot_at`.
+
+    `shards` is how many are served in all; None in what an older ticker sends, which does not say it.
+    """
 
     shard: int
     slot_at: Instant
+    shards: int | None = None
 
 
 class RunQueue(Protocol):

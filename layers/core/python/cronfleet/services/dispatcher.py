@@ -147,8 +147,8 @@ class Dispatcher:
         shards: int = DEFAULT_SHARDS,
         events: Events | None = None,
     ) -> None:
-        """`shards` is how many there are: each lets its share of a tenant's rate through. `events` is where tenants
-        that asked for it are told.
+        """`shards` is how many there are where a tick does not say it: each lets its share of a tenant's rate through.
+        `events` is where tenants that asked for it are told.
         """
         self._store = store
         self._run_queue = run_queue
@@ -190,7 +190,7 @@ class Dispatcher:
             report.served = Served.NOT_OURS
             return report
         try:
-            self._drain(lease, now, deadline_at, report)
+            self._drain(lease, tick.shards or self._shards, now, deadline_at, report)
         except LeaseLost:
             report.served = Served.LOST_LEASE
             self._telemetry.count("leases_lost")
@@ -200,7 +200,7 @@ class Dispatcher:
     def _now(self, shard: int) -> Instant:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(shard), shard=shard)
 
-    def _drain(self, lease: ShardLease, now: Instant, deadline_at: Instant, report: TickReport) -> None:
+    def _drain(self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant, report: TickReport) -> None:
         """Finish the predecessor's batch, then go through what is due at `now`, the tick's one clock reading.
 
         Read ahead, decide about all that was read, claim it batch by batch. Then, when nobody's fire waits for it any
@@ -209,7 +209,7 @@ class Dispatcher:
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
-        serving = self._serving(lease, now, deadline_at)
+        serving = self._serving(lease, shards, now, deadline_at)
         while not serving.look_ahead.is_over:
             made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
             for claims in self._in_batches(serving, made):
@@ -229,14 +229,14 @@ class Dispatcher:
         if is_open and ask(lambda: self._store.release(lease, closed.losers)):
             serving.slots.lost(closed.lost)
 
-    def _serving(self, lease: ShardLease, now: Instant, deadline_at: Instant) -> "_Serving":
+    def _serving(self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant) -> "_Serving":
         tally = Tally()
         return _Serving(
             now,
             min(deadline_at, max(lease.slot_at + SLOT, now + SHORTEST_WORK)),
             LookAhead(self._store, lease.shard, now + self._reach(now)),
             tally,
-            Allotments(self._store, self._shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
+            Allotments(self._store, shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
             SlotAllotments(self._store, now),
             Yielding(now),
         )

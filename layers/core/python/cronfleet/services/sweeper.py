@@ -222,20 +222,26 @@ class Sweeper:
             self._telemetry.alarm("letter_watch_stopped", error=str(error))
 
     def _in_turn(self, now: Instant) -> Iterator[int]:
-        """Every shard, beginning at another one each minute: a sweep that is cut short starves none."""
-        first = now // (60 * SECOND) % self._shards
-        yield from (*range(first, self._shards), *range(first))
+        """Every shard, beginning at another one each minute: a sweep that is cut short starves none.
+
+        With those that another deployment served: the lease of shard 0, which comes by the way, says how many.
+        """
+        known = self._shards
+        first = now // (60 * SECOND) % known
+        yield from (*range(first, known), *range(first))
+        yield from range(known, self._shards)
 
     def _wake_if_quiet(self, shard: int, now: Instant, deadline_at: Instant, report: SweepReport) -> None:
         lease = ask(lambda: self._store.get_lease(shard))
         require_true_clock(self._store, self._telemetry, shard=shard)
+        self._shards = max(self._shards, 0 if lease is None else lease.shards)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
             self._served[shard] = lease.slot_at
             self._look_overdue(shard, now)
             return
         report.quiet_shards += 1
         self._tell_stopped(shard, lease, now)
-        self._dispatcher.tick(Tick(shard, slot_of(now)), deadline_at)
+        self._dispatcher.tick(Tick(shard, slot_of(now), self._shards), deadline_at)
 
     def _tell_stopped(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
         """Whom it harms is told before it is dispatched here. Whatever is wrong with that costs the shard nothing."""

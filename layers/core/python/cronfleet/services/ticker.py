@@ -6,9 +6,10 @@ from typing import Final
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.ports.clock import WaitingClock
-from cronfleet.ports.job_store import NoAnswer, ShardStore
+from cronfleet.ports.job_store import Damaged, NoAnswer, ShardStore
 from cronfleet.ports.queues import Tick, TickQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.asking import ask
 from cronfleet.services.true_clock import true_now
 
 HORIZON: Final = 150 * SECOND
@@ -37,7 +38,8 @@ class Ticker:
         # A queue counts a delay in whole seconds from the sending: what is sent as a second begins comes as one begins,
         # and so do the fires that its dispatcher delays. Else the fraction would be in the lag of every run.
         self._clock.wait_until(ceil_second(self._clock.now()))
-        ticks = list(ticks_ahead(self._now(), self._shards))
+        now = self._now()
+        ticks = list(ticks_ahead(now, self._served()))
         unsent = self._queue.send(ticks)
         for _ in range(MAX_SENDS - 1):
             if not unsent:
@@ -57,10 +59,23 @@ class Ticker:
             # the store is back.
             return self._clock.now()
 
+    def _served(self) -> int:
+        """How many shards are served: never fewer than ever were, for what waits in one of them waits there."""
+        try:
+            lease = ask(lambda: self._store.get_lease(0))
+            if lease is not None and lease.shards < self._shards:
+                ask(lambda: self._store.raise_shards(self._shards))
+        except (NoAnswer, Damaged):
+            return self._shards
+        noted = 0 if lease is None else lease.shards
+        if noted > self._shards:
+            self._telemetry.event("shards_kept", served=noted, set=self._shards)
+        return max(noted, self._shards)
+
 
 def ticks_ahead(now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:
     """Every (tick, delay in whole seconds) from the slot that `now` lies in up to the horizon."""
     for slot_at in range(slot_of(now), now + HORIZON, SLOT):
         delay = delay_until(slot_at, now)
         for shard in range(shards):
-            yield Tick(shard, slot_at), delay
+            yield Tick(shard, slot_at, shards), delay

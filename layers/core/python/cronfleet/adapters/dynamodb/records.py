@@ -253,6 +253,7 @@ class LeaseRecord(Model):
     open_batch = UnicodeAttribute(null=True)
     last_batch = UnicodeAttribute(null=True)
     last_losers = JsonAttribute(null=True)
+    shards = WholeAttribute(null=True)
 
 
 class BatchRecord(Model):

@@ -90,6 +90,9 @@ UNSEALED: Final = Index("unsealed", Key("unsealed"), Key("pk"), ())
 # A tenant's operations by when they were asked for. Keys alone, none of which changes.
 BY_CREATION: Final = Index("by_creation", Key("pk"), Key("created_at", "N"), ())
 
+FIRST_SHARD: Final = "SHARD#0"
+"""The partition of the table `shards` whose lease says how many shards are served."""
+
 UNREADABLE: Final = "UNREADABLE"
 """The partition of the table `shards` that holds messages which nobody can read."""
 

@@ -31,6 +31,11 @@ _TAKE: Final = Expression(
     "(attribute_not_exists(#slot_at) OR #slot_at < :slot_at) AND (attribute_not_exists(#until) OR #until <= :now)",
     "SET #owner = :owner, #until = :until, #slot_at = :slot_at ADD #fence :one",
 )
+_RAISE: Final = Expression(
+    # Of an item that holds nothing else nobody could take the lease.
+    "attribute_exists(#owner) AND (attribute_not_exists(#shards) OR #shards < :shards)",
+    "SET #shards = :shards",
+)
 _MINE: Final = "#owner = :owner AND #fence = :fence"
 _ANNOUNCE: Final = Expression(
     # Batches of the log compare as text: a late copy of an older announcement changes nothing.
@@ -82,6 +87,9 @@ class DynamoShards:
     def get_lease(self, shard: int) -> ShardLease | None:
         item = self._database.get(schema.SHARDS, keys.shard(shard), keys.LEASE)
         return None if item is None else lease_of(item, shard)
+
+    def raise_shards(self, shards: int) -> None:
+        self._changed(schema.SHARDS, (keys.shard(0), keys.LEASE), _RAISE, {":shards": number(shards)})
 
     def put_batch(self, batch: Batch) -> None:
         try:

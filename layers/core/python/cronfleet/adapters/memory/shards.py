@@ -53,6 +53,11 @@ class MemoryShards:
     def get_lease(self, shard: int) -> ShardLease | None:
         return self.state.leases.get(shard)
 
+    def raise_shards(self, shards: int) -> None:
+        held = self.state.leases.get(0)
+        if held is not None:
+            self.state.leases[0] = replace(held, shards=max(held.shards, shards))
+
     def put_batch(self, batch: Batch) -> None:
         if batch.batch_id not in self.state.batches:
             self.state.batches[batch.batch_id] = batch

@@ -85,7 +85,10 @@ def _late(stored: Any) -> Late:
 
 def encode_tick(tick: Tick) -> str:
     """A tick as JSON text; its slot in epoch seconds."""
-    return json.dumps({"shard": tick.shard, "slot": tick.slot_at // SECOND}, separators=(",", ":"))
+    fields = {"shard": tick.shard, "slot": tick.slot_at // SECOND}
+    if tick.shards is not None:
+        fields["shards"] = tick.shards
+    return json.dumps(fields, separators=(",", ":"))
 
 
 def decode_tick(text: str) -> Tick:
@@ -95,7 +98,7 @@ def decode_tick(text: str) -> Tick:
     slot_at = _number(fields, "slot", EARLIEST, LATEST // SECOND) * SECOND
     if slot_at % SLOT:
         raise Invalid("slot", f"is {slot_at // SECOND}; slots begin at multiples of {SLOT // SECOND} s")
-    return Tick(shard, slot_at)
+    return Tick(shard, slot_at, _number(fields, "shards", 1, MAX_SHARDS) if "shards" in fields else None)
 
 
 def encode_errand(message: ErrandMessage) -> str:

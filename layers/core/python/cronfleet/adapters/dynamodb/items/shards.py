@@ -54,6 +54,7 @@ def lease_of(item: Item, shard: int) -> ShardLease:
         open_batch=_batch_id(shard, record.open_batch),
         last_batch=_batch_id(shard, record.last_batch),
         last_losers=frozenset(record.last_losers or ()),
+        shards=record.shards or 0,
     )
 
 
