@@ -78,7 +78,7 @@ class Function(Construct):
         )
         self.live = lambda_.Alias(self, "Live", alias_name=LIVE, version=self.function.current_version)
         if config.rollout.is_gradual:
-            Rollout(self, "Rollout", config, name=self.name, alias=self.live, shift=part.shift)
+            Rollout(self, "Rollout", config, name=self.name, part=part.name, alias=self.live, shift=part.shift)
 
     def _role(self) -> iam.Role:
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))

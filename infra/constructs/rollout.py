@@ -1,5 +1,6 @@
 """Rollout: how the traffic of one function goes over to its new version, and back when an alarm says so."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +19,20 @@ LIVE: Final = "live"
 
 HALF_PERCENT: Final = 50
 HALF_FOR: Final = cdk.Duration.minutes(10)
+
+
+MOST_ALARMS: Final = 10
+"""CodeDeploy looks at no more for one deployment group."""
+
+FAILING: Final = "-failing"
+OF_ALL: Final = "api"
+"""Whatever part is to blame, the API's callers are the ones who must not be failed."""
+
+
+def watched(part: str) -> tuple[str, ...]:
+    """The names of the alarms that take a new version of `part` back: those of all parts, and that it fails itself."""
+    others = {f"{name}{FAILING}" for name in (part.replace("_", "-"), OF_ALL)}
+    return tuple(name for name in ROLLBACK_ALARMS if not name.endswith(FAILING) or name in others)
 
 
 class Shift(StrEnum):
@@ -39,11 +54,20 @@ class Rollout(Construct):
     """The deployment group of one alias. CloudFormation waits for it, and goes back with it."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, config: Config, *, name: str, alias: lambda_.Alias, shift: Shift
+        self,
+        scope: Construct,
+        construct_id: str,
+        config: Config,
+        *,
+        name: str,
+        part: str,
+        alias: lambda_.Alias,
+        shift: Shift,
     ) -> None:
         super().__init__(scope, construct_id)
         shared = Shared.of(cdk.Stack.of(self))
-        shared.allow(config, name)
+        alarms = watched(part)
+        shared.allow(config, name, alarms)
         group = codedeploy.LambdaDeploymentGroup(
             self,
             "Group",
@@ -53,7 +77,7 @@ class Rollout(Construct):
             # It would be given a policy of AWS's own, which reaches every function there is.
             role=shared.role.without_policy_updates(),
             deployment_config=shared.config_of(shift),
-            alarms=[self._alarm(config, alarm) for alarm in ROLLBACK_ALARMS],
+            alarms=[self._alarm(config, alarm) for alarm in alarms],
             auto_rollback=codedeploy.AutoRollbackConfig(
                 failed_deployment=True, stopped_deployment=True, deployment_in_alarm=True
             ),
@@ -82,7 +106,7 @@ class Shared(Construct):
             Shift.AT_ONCE: configs.ALL_AT_ONCE,
         }
 
-    def allow(self, config: Config, function: str) -> None:
+    def allow(self, config: Config, function: str, alarms: Sequence[str]) -> None:
         """Let CodeDeploy shift the alias of one function, and look at the alarms that take it back."""
         stack = cdk.Stack.of(self)
         # Of names: the alias itself waits for its deployment group, which waits for this.
@@ -101,7 +125,7 @@ class Shared(Construct):
                 resource_name=f"{config.prefix}-{name}",
                 arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
             )
-            for name in ROLLBACK_ALARMS
+            for name in alarms
         ]
         self.role.add_to_policy(iam.PolicyStatement(actions=["cloudwatch:DescribeAlarms"], resources=watched))
 

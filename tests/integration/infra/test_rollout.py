@@ -92,16 +92,18 @@ def test_every_deployment_is_taken_back_by_alarms_that_there_are(on_aws: Assembl
     found = groups(on_aws)
     assert set(found) == set(on_aws.functions()) == set(SHIFTS)
     there = {f"cronfleet-{spec.name}" for spec in alarms(from_context({}.get))}
-    wanted = [f"cronfleet-{name}" for name in ROLLBACK_ALARMS]
-    assert set(wanted) <= there
-    assert len(wanted) <= 10, "CodeDeploy looks at no more alarms than ten"
+    seen: set[str] = set()
     for group in found.values():
-        assert [one["Name"] for one in group["AlarmConfiguration"]["Alarms"]] == wanted
+        wanted = {one["Name"] for one in group["AlarmConfiguration"]["Alarms"]}
+        assert {"cronfleet-lag-standard", "cronfleet-lag-priority", "cronfleet-api-failing"} <= wanted <= there
+        assert len(wanted) <= rollout.MOST_ALARMS
+        seen |= wanted
         assert set(group["AutoRollbackConfiguration"]["Events"]) == {
             "DEPLOYMENT_FAILURE",
             "DEPLOYMENT_STOP_ON_REQUEST",
             "DEPLOYMENT_STOP_ON_ALARM",
         }
+    assert seen == {f"cronfleet-{name}" for name in ROLLBACK_ALARMS}, "each takes some part back"
     for alias in aliases(on_aws).values():
         assert "CodeDeployLambdaAliasUpdate" in alias["UpdatePolicy"]
 
