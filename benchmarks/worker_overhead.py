@@ -69,6 +69,7 @@ class Unheard:
     """A pulse that nobody feels."""
 
     cancel: None = None
+    is_stopping = False
 
     def beat(self, fraction: float | None = None, text: str | None = None) -> None:
         """Nothing is written."""

@@ -7,7 +7,7 @@ is acknowledged at one construct, by its whole text: one wildcard too many in th
 from dataclasses import dataclass
 from typing import Final
 
-from cronfleet.adapters.sqs import queues
+from cronfleet import settings
 
 PACK: Final = "AwsSolutions"
 
@@ -29,7 +29,7 @@ class Acknowledgement:
     finding: str = ""
 
 
-_WORKERS = tuple(f"data-plane/Worker{name.capitalize()}/Role" for name in queues.RUN_QUEUES)
+_WORKERS = tuple(f"data-plane/Worker{name.capitalize()}/Role" for name in settings.FUNCTION_QUEUES)
 _ROUTES = "control-plane/Gateway/HttpApi"
 
 ACKNOWLEDGED: Final = (

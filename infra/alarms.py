@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from cronfleet.domain.tenant import TIERS
@@ -54,7 +55,7 @@ FAILING: Final = {
 """Failed invocations of a part in five minutes above which somebody looks: more than one deployment explains."""
 
 FUNCTIONS_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "worker": tuple(f"worker-{queue}" for queue in queues.RUN_QUEUES),
+    "worker": tuple(f"worker-{queue}" for queue in settings.FUNCTION_QUEUES),
     "dead-letters": ("dead_letters",),
 }
 """The functions of a part that is not one function of its own name."""

@@ -202,8 +202,8 @@ def _fires(names: Names) -> Row:
     )
 
 
-LAGS: Final = ("lag", "catch_up_lag", "backfill_lag")
-"""A first attempt's lag is counted under one of these: live work, what was caught up, and backfills."""
+LAGS: Final = ("lag", "catch_up_lag", "backfill_lag", "long_lag")
+"""A first attempt's lag is counted under one of these: live work, what was caught up, backfills, and long runs."""
 
 
 def _queues(names: Names) -> Row:

@@ -21,6 +21,7 @@ from cronfleet.services.access import Caller
 from cronfleet.services.imports import Imports, Mode, Outcome, Result, Wanted
 from cronfleet.services.transfer import AppliedCalendar, Transfer
 
+from .installation import Installation
 from .problems import field_errors
 from .reading import check_value, parse
 from .specs import moment_of, spec_of
@@ -39,7 +40,7 @@ class Options:
     dry_run: bool
     replace: bool
     held: bool
-    allowed_networks: tuple[str, ...]
+    installation: Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _wanted(
     moved = _pinned(_moved(entry, sheet.tenant, tenant), sheet, numbers)
     body: ScheduleEntry = _validated(ScheduleEntry, moved)
     beginning = _beginning(body, caller, options, now)
-    make = partial(_spec, body, tenant, options.allowed_networks, beginning.may_be_over)
+    make = partial(_spec, body, tenant, options.installation, beginning.may_be_over)
     trigger = make(None, now).trigger
     rule = rule_of(trigger)
     parents = trigger.parents if isinstance(trigger, AfterTrigger) else ()
@@ -238,14 +239,14 @@ def _beginning(body: ScheduleEntry, caller: Caller, options: Options, now: Insta
 def _spec(
     body: ScheduleEntry,
     tenant: str,
-    networks: tuple[str, ...],
+    installation: Installation,
     may_be_over: bool,
     current: Spec | None,
     now: Instant,
 ) -> Spec:
     """What `body` asks for. A trigger that follows its calendar says what the current one says, whichever version."""
     begun_at = EARLIEST if may_be_over else now
-    spec = spec_of(body, current, begun_at, tenant=tenant, allowed_networks=networks)
+    spec = spec_of(body, current, begun_at, tenant=tenant, installation=installation)
     rule, before = rule_of(spec.trigger), None if current is None else rule_of(current.trigger)
     if current is None or rule is None or before is None or rule.pinned or before.pinned:
         return spec

@@ -19,6 +19,7 @@ from cronfleet.domain.schedule import Spec
 from cronfleet.services.access import Caller
 from cronfleet.services.imports import Imports, Mode, Outcome, Result, Wanted
 
+from .installation import Installation
 from .problems import field_errors
 from .reading import TooLarge
 from .schemas import ScheduleBody, TargetBody
@@ -46,7 +47,7 @@ class Request:
     dry_run: bool
     replace: bool
     shadow: bool
-    allowed_networks: tuple[str, ...]
+    installation: Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +124,15 @@ def _import_id(sheet: Sheet, request: Request) -> str:
 def _judge(candidate: Candidate, import_id: str, request: Request, caller: Caller, now: Instant) -> _Judged:
     body = _body(candidate, import_id, request)
     tenant = caller.tenant.tenant_id
-    make = partial(_spec, body, tenant, request.allowed_networks)
+    make = partial(_spec, body, tenant, request.installation)
     spec = make(None, now)
     found = look_over(spec.trigger, now, jitter_seconds=spec.policies.jitter_seconds)
     name = schedule_id(request.kind, import_id if request.source or request.kind == "crontab" else "", candidate)
     return _Judged(candidate, Wanted(name, make), spec, lint_form(found))
 
 
-def _spec(body: ScheduleBody, tenant: str, networks: tuple[str, ...], current: Spec | None, now: Instant) -> Spec:
-    return spec_of(body, current, now, tenant=tenant, allowed_networks=networks)
+def _spec(body: ScheduleBody, tenant: str, installation: Installation, current: Spec | None, now: Instant) -> Spec:
+    return spec_of(body, current, now, tenant=tenant, installation=installation)
 
 
 def _body(candidate: Candidate, import_id: str, request: Request) -> ScheduleBody:

@@ -26,10 +26,11 @@ from cronfleet.domain.misfire import (
 from cronfleet.domain.outlook import DEFAULT_FIRES, MAX_FIRES
 from cronfleet.domain.overlap import CONCURRENCY_KEY
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
-from cronfleet.domain.schedule import DEFAULT_COOLDOWN, DEFAULT_TIMEOUT_SECONDS, MAX_FAILURES, MAX_TIMEOUT_SECONDS
+from cronfleet.domain.schedule import DEFAULT_COOLDOWN, MAX_FAILURES
 from cronfleet.domain.selection import MAX_LABELS
 from cronfleet.domain.target import MAX_SECRETS
 from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.domain.time_limit import DEFAULT_TIMEOUT_SECONDS, MAX_LONG_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS
 from cronfleet.domain.time_text import LONGEST_MOMENT
 
 from .objective_schemas import ObjectivesBody
@@ -492,7 +493,8 @@ class PoliciesBody(Strict):
         DEFAULT_TIMEOUT_SECONDS,
         ge=1,
         le=MAX_EXECUTION_SECONDS,
-        description=f"An attempt that takes longer is stopped. Up to {MAX_TIMEOUT_SECONDS}; of an execution or a task, "
+        description=f"An attempt that takes longer is stopped. Up to {MAX_TIMEOUT_SECONDS}; of a Python handler or a "
+        f"webhook up to {MAX_LONG_TIMEOUT_SECONDS} where the installation has long workers; of an execution or a task, "
         f"which goes on by itself, up to {MAX_EXECUTION_SECONDS}.",
     )
     heartbeat_timeout: str | None = Field(

@@ -19,16 +19,17 @@ from cronfleet.domain.quota import BOUNDS, payload_bytes
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import (
     LONGEST_COOLDOWN_SECONDS,
-    MAX_TIMEOUT_SECONDS,
     SHORTEST_COOLDOWN_SECONDS,
     BreakerPolicy,
     Policies,
     Spec,
 )
-from cronfleet.domain.target import EcsTaskTarget, FollowedTarget, HandlerTarget, Target
+from cronfleet.domain.target import EcsTaskTarget, FollowedTarget, HandlerTarget, Target, WebhookTarget
+from cronfleet.domain.time_limit import MAX_LONG_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, is_long
 from cronfleet.domain.time_text import parse_interval, parse_moment
 from cronfleet.domain.trigger import IntervalTrigger, Trigger, describe, parse_trigger, plain_form
 
+from .installation import Installation
 from .schemas import AfterPauseBody, BreakerBody, MisfireBody, MissedBody, PoliciesBody, ScheduleBody, TriggerBody
 from .targets import target_of
 
@@ -42,9 +43,7 @@ MAX_TASK_PAYLOAD: Final = 7_000
 """Of the 8,192 characters that the overrides of an ECS task may have, quotes escaped."""
 
 
-def spec_of(
-    body: ScheduleBody, current: Spec | None, now: Instant, *, tenant: str, allowed_networks: tuple[str, ...]
-) -> Spec:
+def spec_of(body: ScheduleBody, current: Spec | None, now: Instant, *, tenant: str, installation: Installation) -> Spec:
     """The spec that `body` asks for; raises `Invalid`.
 
     What `current` has and the body does not change is taken over: an interval's anchor, a one-shot that has fired.
@@ -54,14 +53,14 @@ def spec_of(
     if end_at is not None and end_at <= (start_at if start_at is not None else EARLIEST):
         raise Invalid("end_at", "must be later than start_at")
     trigger = trigger_of(body.trigger, now, current.trigger if current else None)
-    target = target_of(body.target, tenant, allowed_networks)
+    target = target_of(body.target, tenant, installation.allowed_networks)
     return Spec(
         trigger=trigger,
         target=target,
         owner=_printable(body.owner, "owner"),
         description=body.description,
         payload=_fitting(checked_payload(body.payload), target),
-        policies=_policies(body.policies, trigger, target),
+        policies=_policies(body.policies, trigger, target, installation),
         labels=checked_labels(body.labels),
         start_at=start_at,
         end_at=end_at,
@@ -116,7 +115,7 @@ def _is_same_interval(asked: Trigger, current: Trigger) -> bool:
     return asked.every_seconds == current.every_seconds
 
 
-def _policies(body: PoliciesBody, trigger: Trigger, target: Target) -> Policies:
+def _policies(body: PoliciesBody, trigger: Trigger, target: Target, installation: Installation) -> Policies:
     backoff = body.retry.backoff
     if backoff.max_seconds < backoff.base_seconds:
         raise Invalid(
@@ -129,7 +128,7 @@ def _policies(body: PoliciesBody, trigger: Trigger, target: Target) -> Policies:
         retry=Retry(
             body.retry.max_attempts, Backoff(BackoffKind(backoff.kind), backoff.base_seconds, backoff.max_seconds)
         ),
-        timeout_seconds=_timeout_seconds(body.timeout_seconds, target),
+        timeout_seconds=_timeout_seconds(body.timeout_seconds, target, installation),
         after_pause=_misfire(body.after_pause, "policies.after_pause"),
         concurrency_key=body.concurrency_key or "",
         breaker=_breaker(body.breaker),
@@ -138,11 +137,24 @@ def _policies(body: PoliciesBody, trigger: Trigger, target: Target) -> Policies:
     )
 
 
-def _timeout_seconds(written: int, target: Target) -> int:
-    if written <= MAX_TIMEOUT_SECONDS or isinstance(target, FollowedTarget):
-        return written
-    what = f"must be at most {MAX_TIMEOUT_SECONDS}; what goes on by itself (state_machine, ecs_task) may take longer"
-    raise Invalid("policies.timeout_seconds", what)
+def _timeout_seconds(seconds: int, target: Target, installation: Installation) -> int:
+    if not is_long(seconds) or isinstance(target, FollowedTarget):
+        return seconds
+    if not isinstance(target, HandlerTarget | WebhookTarget):
+        what = (
+            f"must be at most {MAX_TIMEOUT_SECONDS}; what goes on by itself (state_machine, ecs_task) may take longer"
+        )
+        raise Invalid("policies.timeout_seconds", what)
+    if not installation.has_long_workers:
+        what = (
+            f"must be at most {MAX_TIMEOUT_SECONDS} here: longer attempts need an installation with long workers, which "
+            "whoever runs it switches on (docs/long-jobs.md); what goes on by itself (state_machine, ecs_task) needs none"
+        )
+        raise Invalid("policies.timeout_seconds", what)
+    if seconds > MAX_LONG_TIMEOUT_SECONDS:
+        what = f"must be at most {MAX_LONG_TIMEOUT_SECONDS}: cut the job into steps, or have a state_machine do it"
+        raise Invalid("policies.timeout_seconds", what)
+    return seconds
 
 
 def _heartbeat_seconds(written: str | None, target: Target) -> int:

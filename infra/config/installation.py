@@ -17,6 +17,7 @@ from infra.config.edge import Edge, edge_of
 from infra.config.encryption import Encryption, encryption_of
 from infra.config.identity import oidc_of
 from infra.config.logs import Logs, logs_of
+from infra.config.long_workers import LongWorkers, long_workers_of
 from infra.config.platform import Architecture, Platform, platform_of
 from infra.config.rollout import Rollout, rollout_of
 from infra.config.tables import Tables, tables_of
@@ -55,6 +56,7 @@ class Config:
     encryption: Encryption
     triggers: Triggers
     logs: Logs
+    long_workers: LongWorkers
     alarms: Alarms
     rollout: Rollout
     api: Api
@@ -108,6 +110,7 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
         encryption=encryption_of(context),
         triggers=triggers_of(context, local=local, shards=shards),
         logs=logs_of(context, local=local),
+        long_workers=long_workers_of(context, local=local),
         alarms=alarms_of(context),
         rollout=rollout_of(context, local=local),
         api=api,

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final
 
 from cronfleet.adapters.sqs import queues
-from cronfleet.settings import RUN_QUEUES
+from cronfleet.settings import FUNCTION_QUEUES
 from infra.config.context import ConfigError, Context
 
 DEFAULT_CONCURRENCY: Final = {"standard": 500, "priority": 300, "backfill": 50}
@@ -63,7 +63,7 @@ def triggers_of(context: Context, *, local: bool, shards: int) -> Triggers:
     return Triggers(
         workers={
             name: _trigger(context, f"workers.{name}", Trigger(max_concurrency=concurrency.get(name)))
-            for name in RUN_QUEUES
+            for name in FUNCTION_QUEUES
         },
         ticks=_trigger(context, queues.TICKS.name, _for_all_shards(shards, local=local)),
         errands=_trigger(context, queues.ERRANDS.name, Trigger(max_concurrency=errands)),

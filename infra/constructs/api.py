@@ -37,6 +37,7 @@ class Api(Function):
             # What it shows tenants, who paste it into their roles. It may assume none itself.
             settings.INSTALLATION: config.installation,
             settings.TARGET_CALLERS: caller_arns(scope, config),
+            settings.LONG_WORKERS: str(config.long_workers.enabled).lower(),
             **event_bus.settings,
         }
         part = Part("api", SIZE, environment=environment, shift=Shift.CANARY)

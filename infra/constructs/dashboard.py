@@ -7,7 +7,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from cronfleet.adapters.sqs import queues
+from cronfleet import settings
 from infra.config.installation import Config
 from infra.constructs.series import series
 from infra.dashboard import COLUMNS, LINE, MOST_IN_TOP, Chart, Figures, Line, Row, States, Top, Unit, Widget, dashboard
@@ -27,7 +27,7 @@ class Dashboard(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._alarms = alarms
-        self._logs = [f"/aws/lambda/{config.prefix}-worker-{queue}" for queue in queues.RUN_QUEUES]
+        self._logs = [f"/aws/lambda/{config.prefix}-worker-{queue}" for queue in settings.FUNCTION_QUEUES]
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",

@@ -3,6 +3,7 @@
 import aws_cdk as cdk
 from constructs import Construct
 
+from cronfleet import settings
 from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
@@ -35,7 +36,7 @@ class DataPlane(cdk.Stack):
                 event_bus=event_bus,
                 run_queues=run_queues,
             )
-            for tier in run_queues.by_tier
+            for tier in settings.FUNCTION_QUEUES
         ]
         list_functions(self, workers)
         cdk.CfnOutput(self, "RunQueueUrls", value=run_queues.urls, description="JSON: tier and URL")

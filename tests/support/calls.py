@@ -50,6 +50,7 @@ class Felt:
     """A pulse that a test feels: what the attempt told and said. `cancel` is what it is told."""
 
     cancel: CancelRequest | None = None
+    is_stopping: bool = False
     lost: bool = False
     beats: list[tuple[float | None, str | None]] = field(default_factory=list)
     lines: list[LogLine] = field(default_factory=list)

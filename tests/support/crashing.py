@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from cronfleet.domain.attempt import LEASE_MARGIN_SECONDS, PAUSE_CHECK
+from cronfleet.domain.attempt import PAUSE_CHECK
 from cronfleet.domain.holding import SHADOW_STRETCH
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
 from cronfleet.domain.lease import SLOT
+from cronfleet.domain.long_run import LEASE_MARGIN_SECONDS
 from cronfleet.domain.reason import Code
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Change, Policies

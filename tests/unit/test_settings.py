@@ -7,12 +7,11 @@ import pytest
 from cronfleet import settings
 from cronfleet.settings import SettingsError, from_environment
 
+QUEUES = {name: f"https://{name}" for name in settings.RUN_QUEUES}
 WHOLE = {
     settings.TABLE_PREFIX: "cronfleet",
     settings.SHARDS: "1024",
-    settings.RUN_QUEUE_URLS: json.dumps(
-        {"standard": "https://one", "priority": "https://two", "backfill": "https://three"}
-    ),
+    settings.RUN_QUEUE_URLS: json.dumps(QUEUES),
     settings.WEBHOOK_ALLOWED_NETWORKS: "10.0.0.0/8, ::1/128",
 }
 
@@ -20,7 +19,7 @@ WHOLE = {
 def test_a_whole_environment_is_one_frozen_value() -> None:
     found = from_environment(settings.RUN_QUEUE_URLS, environment=WHOLE)
     assert found.shards == 1024
-    assert found.run_queue_urls == {"standard": "https://one", "priority": "https://two", "backfill": "https://three"}
+    assert found.run_queue_urls == QUEUES
     assert found.webhook_allowed_networks == ("10.0.0.0/8", "::1/128")
 
 
@@ -79,3 +78,13 @@ def test_no_algorithm_is_taken_for_which_the_installation_would_have_to_hold_a_s
 def test_an_identity_provider_without_an_audience_is_not_let_in() -> None:
     with pytest.raises(SettingsError, match=settings.OIDC_AUDIENCE):
         from_environment(environment={**WHOLE, settings.OIDC_ISSUER: "https://id.example.com"})
+
+
+@pytest.mark.parametrize(("written", "is_on"), [("", False), ("false", False), ("true", True)])
+def test_long_workers_are_off_unless_they_are_switched_on(written: str, is_on: bool) -> None:
+    assert from_environment(environment={**WHOLE, settings.LONG_WORKERS: written}).has_long_workers is is_on
+
+
+def test_what_is_neither_on_nor_off_is_refused() -> None:
+    with pytest.raises(SettingsError, match="CRONFLEET_LONG_WORKERS is 'yes': write true or false"):
+        from_environment(environment={**WHOLE, settings.LONG_WORKERS: "yes"})

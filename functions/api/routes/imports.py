@@ -20,6 +20,7 @@ from ..answers import ImportAnswer
 from ..applying import Options
 from ..import_schemas import CrontabBody, DocumentBody
 from ..importing import Request, carry_out, target_of_text, zone_of_text
+from ..installation import installation_of
 from ..reading import JSON
 from ..requests import caller_of
 from ..transfer_answers import AppliedAnswer
@@ -121,7 +122,7 @@ def import_cronfleet(
         dry_run=dry_run == "true",
         replace=existing == "replace",
         held=held == "true",
-        allowed_networks=_settings().webhook_allowed_networks,
+        installation=installation_of(_settings()),
     )
     event = router.current_event.raw_event
     now = bootstrap.deadline_at(0, 0)
@@ -140,7 +141,7 @@ def _request(
         dry_run=dry_run == "true",
         replace=existing == "replace",
         shadow=shadow == "true",
-        allowed_networks=_settings().webhook_allowed_networks,
+        installation=installation_of(_settings()),
     )
 
 

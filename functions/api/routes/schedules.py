@@ -23,6 +23,7 @@ from cronfleet.settings import Settings, from_environment
 from .. import parameters as p
 from ..answers import FiresAnswer, ScheduleAnswer, SchedulesAnswer
 from ..effect_answers import TriedScheduleAnswer
+from ..installation import installation_of
 from ..problems import not_new, of_validation
 from ..reading import JSON
 from ..requests import caller_of, conditions_of, once_of
@@ -242,8 +243,7 @@ def _maker(body: ScheduleBody) -> SpecMaker:
 def judged(body: ScheduleBody, current: Spec | None, now: Instant) -> Spec:
     """The spec that `body` asks for, of the caller's tenant; raises `Invalid`."""
     tenant = caller_of(router.current_event.raw_event).tenant.tenant_id
-    networks = _settings().webhook_allowed_networks
-    return spec_of(body, current, now, tenant=tenant, allowed_networks=networks)
+    return spec_of(body, current, now, tenant=tenant, installation=installation_of(_settings()))
 
 
 def _refuse_unknown(patch: dict[str, Any]) -> None:

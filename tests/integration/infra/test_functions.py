@@ -33,7 +33,7 @@ NEEDS = {
     "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
     "api": {
         *(settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS),
-        *(settings.INSTALLATION, settings.TARGET_CALLERS),
+        *(settings.INSTALLATION, settings.TARGET_CALLERS, settings.LONG_WORKERS),
     },
     "authorizer": {settings.EDGE_SECRET, *(setting for setting, _ in OIDC.values())},
     **{

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cronfleet import settings
 from cronfleet.adapters.sqs import queues
 from tests.integration.infra.assembly import Assembly, Resource
 
@@ -40,7 +41,7 @@ def test_no_message_becomes_visible_while_its_function_may_still_be_working(on_a
     readers = {
         "ticks": "dispatcher",
         "errands": "clerk",
-        **{f"runs-{tier}": f"worker-{tier}" for tier in queues.RUN_QUEUES},
+        **{f"runs-{tier}": f"worker-{tier}" for tier in settings.FUNCTION_QUEUES},
     }
     for queue, function in readers.items():
         _, properties = named(on_aws)[queue]
@@ -62,7 +63,8 @@ def test_every_queue_takes_encrypted_connections_only(on_aws: Assembly) -> None:
 
 def test_functions_take_one_message_at_a_time_and_say_which_failed(on_aws: Assembly) -> None:
     mappings = [item["Properties"] for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()]
-    assert len(mappings) == 2 * len(queues.QUEUES), "each queue, and its dead-letter queue, has a reader"
+    read_by_functions = 2 * len(queues.QUEUES) - 1
+    assert len(mappings) == read_by_functions, "each queue but that of long runs, and each dead-letter queue"
     for mapping in mappings:
         assert mapping["BatchSize"] == 1
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -87,7 +89,9 @@ def test_each_tier_has_a_concurrency_of_its_own_and_all_together_leave_some_to_w
         for item in on_aws.of_type("AWS::Lambda::EventSourceMapping").values()
         if "ScalingConfig" in item["Properties"]
     ]
-    assert len(most) == len(queues.RUN_QUEUES) + 1 + len(queues.QUEUES), "and errands, and each dead-letter queue"
+    assert len(most) == len(settings.FUNCTION_QUEUES) + 1 + len(queues.QUEUES), (
+        "and errands, and each dead-letter queue"
+    )
     assert sum(most) <= 900
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from cronfleet.domain import attempt
 from cronfleet.domain.claim import RunClaim
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.lease import MAX_SKEW, SLOT
+from cronfleet.domain.long_run import LEASE_MARGIN_SECONDS
 from cronfleet.domain.slot import (
     LEAST_HOLD,
     MAX_SLOTS,
@@ -39,7 +39,7 @@ def held(number: int, holder: str = OTHER, seconds: int = 60, **changes: object)
 
 
 def test_a_slot_outlasts_the_lease_of_the_attempt_by_more_than_two_clocks_may_be_off() -> None:
-    assert RUN_MARGIN_SECONDS == attempt.LEASE_MARGIN_SECONDS
+    assert RUN_MARGIN_SECONDS == LEASE_MARGIN_SECONDS
     # A Date header has whole seconds, so that each may be a second further off than is noticed.
     assert SLOT_MARGIN_SECONDS * SECOND > 2 * (MAX_SKEW + SECOND)
     assert LEAST_HOLD == SLOT

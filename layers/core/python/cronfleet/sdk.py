@@ -23,7 +23,17 @@ from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Receipt
 
-__all__ = ["Cancelled", "Context", "NotRecorded", "Permanent", "Receipt", "RegisteredTwice", "UnknownSecret", "handler"]
+__all__ = [
+    "Cancelled",
+    "Context",
+    "HandOn",
+    "NotRecorded",
+    "Permanent",
+    "Receipt",
+    "RegisteredTwice",
+    "UnknownSecret",
+    "handler",
+]
 
 
 class Permanent(Exception):
@@ -32,6 +42,10 @@ class Permanent(Exception):
 
 class Cancelled(BaseException):
     """The run's cancellation was asked for: clean up and go. No `Exception`, so that a job's own do not swallow it."""
+
+
+class HandOn(BaseException):
+    """What a job raises that is `stopping` and leaves the rest to its next attempt, which begins at once elsewhere."""
 
 
 class NotRecorded(Exception):
@@ -52,6 +66,11 @@ class Line(Protocol):
     @property
     def is_cancelled(self) -> bool:
         """Whether the job was told so."""
+        ...
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the job was told that its worker has to stop."""
         ...
 
     def beat(self, fraction: float | None, text: str | None, *, raises: bool) -> None:
@@ -97,6 +116,16 @@ class Context:
         It has ten seconds from then on; then it is stopped. A job that returns all the same has succeeded.
         """
         return self._line.is_cancelled
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the job has been told, by one of the calls below, that its worker has to stop before long.
+
+        That happens to long jobs alone: a deployment, fewer workers, a Spot instance that is taken back. A job that
+        ends within the grace has ended; one that does not is stopped and begun anew elsewhere, without counting as
+        failed. So write down how far it is (`receipt`, or a place of your own) and raise `HandOn`, or finish quickly.
+        """
+        return self._line.is_stopping
 
     def heartbeat(self, *, raises: bool = True) -> None:
         """Say that the job is alive, and hear whether it is to go on.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cronfleet.domain import shard
-from cronfleet.domain.run import Lane
+from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.tenant import TIERS
 
@@ -29,6 +29,7 @@ EDGE_HEADER: Final = "x-cronfleet-edge"
 INSTALLATION: Final = "CRONFLEET_INSTALLATION"
 TARGET_CALLERS: Final = "CRONFLEET_TARGET_CALLERS"
 TRUST_IS_ENFORCED: Final = "CRONFLEET_TRUST_IS_ENFORCED"
+LONG_WORKERS: Final = "CRONFLEET_LONG_WORKERS"
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -37,8 +38,11 @@ OIDC_ALGORITHMS: Final = "CRONFLEET_OIDC_ALGORITHMS"
 OIDC_TENANT_CLAIM: Final = "CRONFLEET_OIDC_TENANT_CLAIM"
 OIDC_ROLE_CLAIM: Final = "CRONFLEET_OIDC_ROLE_CLAIM"
 
-RUN_QUEUES: Final = (*TIERS, Lane.BACKFILL.value)
-"""What there are run queues of, and workers: the tiers, and the lane that yields to them."""
+FUNCTION_QUEUES: Final = (*TIERS, Lane.BACKFILL.value)
+"""What there are worker functions of: the tiers, and the lane that yields to them."""
+
+RUN_QUEUES: Final = (*FUNCTION_QUEUES, LONG_QUEUE)
+"""What there are run queues of: those, and the one of what no function can carry."""
 
 DEFAULT_SHARDS: Final = shard.DEFAULT_SHARDS
 DEFAULT_TENANT_CLAIM: Final = "cronfleet_tenant"
@@ -94,6 +98,8 @@ class Settings:
     oidc: Oidc | None = None
     edge_secret: str = ""
     """The name of the secret between the edge and the API; empty where there is no edge."""
+    has_long_workers: bool = False
+    """Whether attempts may take hours."""
     log_region: str = ""
     log_group: str = ""
     log_stream: str = ""
@@ -117,6 +123,13 @@ def _run_queue_urls(text: str) -> dict[str, str]:
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _flag(env: Mapping[str, str], name: str) -> bool:
+    written = env.get(name) or "false"
+    if written not in ("true", "false"):
+        raise SettingsError(f"{name} is {written!r}: write true or false")
+    return written == "true"
 
 
 def _oidc(env: Mapping[str, str]) -> Oidc | None:
@@ -176,6 +189,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         trust_is_enforced=env.get(TRUST_IS_ENFORCED, "true") != "false",
         oidc=_oidc(env),
         edge_secret=env.get(EDGE_SECRET, ""),
+        has_long_workers=_flag(env, LONG_WORKERS),
         log_region=env.get("AWS_REGION", ""),
         log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),
         log_stream=env.get("AWS_LAMBDA_LOG_STREAM_NAME", ""),

@@ -13,18 +13,26 @@ from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.execution import Execution
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import frozen_reason, in_force, look_again
-from cronfleet.domain.instant import MINUTE, SECOND, Instant
+from cronfleet.domain.instant import MINUTE, SECOND, Instant, ceil_second
 from cronfleet.domain.join import decide_join
 from cronfleet.domain.lag import lag_ms
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.long_run import lease_until, stops_at
 from cronfleet.domain.reason import Code, Detail, Reason
 from cronfleet.domain.retry import Retry, next_attempt_at
-from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Attempt, Outcome, Run, RunMessage, RunStatus, too_old
-from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS, Status, Timer
+from cronfleet.domain.run import (
+    MAX_ERROR_CHARACTERS,
+    MAX_INTERRUPTIONS,
+    Attempt,
+    Outcome,
+    Run,
+    RunMessage,
+    RunStatus,
+    too_old,
+)
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.time_limit import is_long
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
-
-LEASE_MARGIN_SECONDS: Final = 10
-"""How much longer than its time limit an attempt's lease lasts: admission before, stopping and writing after."""
 
 FINISH_MARGIN: Final = 5 * SECOND
 """The end of a lease that an attempt never runs into: there it is stopped and its end is written."""
@@ -85,7 +93,7 @@ def _started(row: Run, message: RunMessage, owner: str, now: Instant) -> Run:
         RunStatus.RUNNING,
         fence=attempt.fence,
         attempts=(*row.attempts, attempt),
-        lease_until=_lease_until(message.timeout_seconds, now),
+        lease_until=lease_until(message.timeout_seconds, now),
         retry_at=None,
         batch=message.batch,
         claimed_at=message.claimed_at if first else row.claimed_at,
@@ -290,16 +298,12 @@ def held_back(run: Run, wait: Wait) -> Run:
     return replace(put_off, started_at=None, lag_ms=None, late=wait.late or run.late)
 
 
-def _lease_until(timeout_seconds: int, now: Instant) -> Instant:
-    return now + (min(timeout_seconds, MAX_TIMEOUT_SECONDS) + LEASE_MARGIN_SECONDS) * SECOND
-
-
-def versioned(run: Run, version: int, timeout_seconds: int, now: Instant) -> Run:
+def versioned(run: Run, version: int, seconds: int, now: Instant) -> Run:
     """The row after an edit came between claim and start: the new version noted, the lease fit to its limit.
 
     Written before the target is called, so that later attempts keep the version of the first.
     """
-    return run.moved(RunStatus.RUNNING, version=version, lease_until=_lease_until(timeout_seconds, now))
+    return run.moved(RunStatus.RUNNING, version=version, lease_until=lease_until(seconds, now))
 
 
 def handed_over(run: Run, execution: Execution) -> Run:
@@ -309,14 +313,26 @@ def handed_over(run: Run, execution: Execution) -> Run:
 
 
 def deadline_at(run: Run, timeout_seconds: int, now: Instant) -> Instant:
-    """When the attempt is stopped: its time limit from `now`, and never inside the end of its lease."""
+    """When the attempt is stopped: its time limit from `now`, and never inside the end of a lease for all of it.
+
+    A short lease is renewed meanwhile: only one that is nearly over already leaves no time at all.
+    """
+    limit_at = now + timeout_seconds * SECOND
+    if is_long(timeout_seconds):
+        return limit_at if now < stops_at(run) else now
     lease_end = run.lease_until if run.lease_until is not None else now
-    return min(now + timeout_seconds * SECOND, lease_end - FINISH_MARGIN)
+    return min(limit_at, lease_end - FINISH_MARGIN)
+
+
+def for_other_workers(now: Instant) -> Wait:
+    """What an attempt waits for whose limit was raised past a worker function's, or lowered, on its way to one."""
+    text = "its limit was changed while it was on its way, so that it goes to workers of the other kind"
+    return Wait(ceil_second(now) + SECOND, Reason(Code.OTHER_WORKERS, text))
 
 
 def attempts_left(run: Run, retry: Retry) -> End | None:
     """A takeover counts as an attempt: the end of a run whose workers died once too often."""
-    if run.attempt <= retry.max_attempts:
+    if run.tries <= retry.max_attempts:
         return None
     text = f"all {retry.max_attempts} attempts failed; the last was lost with its worker"
     return End(RunStatus.DEAD, Reason(Code.ATTEMPTS, text))
@@ -342,10 +358,14 @@ def decide_finish(run: Run, result: Result, retry: Retry, now: Instant, target: 
         return closed.ended(RunStatus.SUCCEEDED, now)
     if run.cancel is not None:
         return closed.ended(RunStatus.CANCELLED, now, run.cancel.as_reason)
+    if result.outcome is Outcome.INTERRUPTED and closed.interruptions <= MAX_INTERRUPTIONS:
+        # Its next attempt begins as soon as there is somebody to make it.
+        reason = Reason(Code.INTERRUPTED, f"{result.error or 'its worker had to stop'}; it goes on elsewhere")
+        return closed.moved(RunStatus.WAITING, retry_at=ceil_second(now), lease_until=None, reason=reason)
     if not result.retryable:
         text = f"{result.error}; a retry cannot mend it"
         return closed.ended(RunStatus.DEAD, now, Reason(Code.PERMANENT, text), target)
-    due = next_attempt_at(retry, run.key.run_id, run.attempt, now)
+    due = next_attempt_at(retry, run.key.run_id, closed.tries, now)
     if due is None:
         return closed.ended(RunStatus.DEAD, now, Reason(Code.ATTEMPTS, f"all {run.attempt} attempts failed"), target)
     return closed.moved(RunStatus.WAITING, retry_at=due, lease_until=None, reason=None)

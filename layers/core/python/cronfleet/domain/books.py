@@ -1,6 +1,7 @@
 """The books: whether what a batch won has come to its end, is still going, or got lost on the way."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -17,6 +18,15 @@ FIRST_RESEND: Final = 5 * MINUTE
 LONGEST_RESEND: Final = 6 * HOUR
 MAX_OPEN_BATCHES: Final = 200
 """Unsettled batches that the books carry; past that, older ones are settled before newer ones are read."""
+
+MAX_OPEN_LONG_BATCHES: Final = 1_000
+"""The same, of batches that owe nothing but long runs: those go on, or wait for their few workers, for hours, and are
+not to keep the books from the others. Some 120 KB of the books' item.
+"""
+
+LONG_PATIENCE: Final = HOUR
+"""How long a long run may wait in its queue while others of its kind go on, before its message is taken for lost: a
+long worker that is busy starts nothing for hours, so that the starts of the last minutes tell nothing."""
 
 RESEND_SHARE: Final = 100
 """At most one in this many of a tier's fires is sent again per sweep …"""
@@ -112,6 +122,17 @@ def still_draining(batch_claimed_at: Instant, oldest_claim_started: Instant | No
     `oldest_claim_started` is the oldest claim among the runs that the tier started lately, `None` for none.
     """
     return oldest_claim_started is not None and oldest_claim_started <= batch_claimed_at
+
+
+def waits_its_turn(message: RunMessage, going: int, now: Instant) -> bool:
+    """Whether a long run without a start waits for a worker, of whom `going` are busy: slow, then, and not lost."""
+    return message.is_long and going > 0 and now - message.claimed_at < LONG_PATIENCE
+
+
+def is_full(are_long: Iterable[bool]) -> bool:
+    """Whether the books carry all that they can; of each open batch, whether it owes nothing but long runs."""
+    counts = Counter(are_long)
+    return counts[False] >= MAX_OPEN_BATCHES or counts[True] >= MAX_OPEN_LONG_BATCHES
 
 
 def resend_allowance(fires_seen: int) -> int:

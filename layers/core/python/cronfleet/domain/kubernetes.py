@@ -16,7 +16,7 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.imported import DEFAULT_ZONE, Candidate, Refusal, Sheet, mapping_of, whole_of
 from cronfleet.domain.misfire import MAX_GRACE_SECONDS
 from cronfleet.domain.retry import MAX_ATTEMPTS
-from cronfleet.domain.schedule import MAX_TIMEOUT_SECONDS
+from cronfleet.domain.time_limit import MAX_TIMEOUT_SECONDS
 
 DEFAULT_BACKOFF_LIMIT: Final = 6
 """How often the controller tries a job again that says nothing of it."""

@@ -21,6 +21,7 @@ from cronfleet.domain.settlement import Settlement
 from cronfleet.domain.signature import Signature, signature_of
 from cronfleet.domain.slot import SlotLease
 from cronfleet.domain.tenant import ID_PATTERN
+from cronfleet.domain.time_limit import is_long
 from cronfleet.domain.trace import TraceContext, span_id_of, trace_id_of
 
 SCHEDULE_CAUSE: Final = "schedule"
@@ -37,6 +38,12 @@ MESSAGE_MAX_AGE: Final = 15 * DAY
 ROW_LIFE_DAYS: Final = 30
 ROW_LIFE_SECONDS: Final = ROW_LIFE_DAYS * 24 * 3600
 """Rows live at least this long by TTL, longer than any message, however little of them a tenant is shown."""
+
+LONG_QUEUE: Final = "long"
+"""The run queue of what no worker function can carry, read by long workers."""
+
+MAX_INTERRUPTIONS: Final = 10
+"""Attempts of a run that may be interrupted without counting. What is interrupted more often is never done by luck."""
 
 MAX_ERROR_CHARACTERS: Final = 400
 """Of an attempt's error, as it is kept: rows stay small."""
@@ -220,6 +227,8 @@ class Outcome(StrEnum):
     """Admission refused it before the target was called."""
     CANCELLED = "cancelled"
     """It gave up, or was stopped, because the run's cancellation had been asked for."""
+    INTERRUPTED = "interrupted"
+    """Its worker had to stop before it was done, and handed the run on: nobody's failure, so not counted as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +348,16 @@ class Run:
         """What goes on elsewhere for the attempt that is running."""
         return self.attempts[-1].execution if self.status is RunStatus.RUNNING and self.attempts else None
 
+    @property
+    def interruptions(self) -> int:
+        """How many of its attempts were interrupted."""
+        return sum(one.outcome is Outcome.INTERRUPTED for one in self.attempts)
+
+    @property
+    def tries(self) -> int:
+        """How many of its attempts count, the latest among them: all but those that were interrupted."""
+        return self.attempt - min(self.interruptions, MAX_INTERRUPTIONS)
+
     def moved(self, status: RunStatus, **changes: Any) -> "Run":
         """This row in `status`, one `rev` on. A move that the table does not list is a bug, hence `ValueError`."""
         if status not in MOVES[self.status]:
@@ -374,8 +393,13 @@ def _signature(run: Run, target: str) -> Signature:
     return signature_of(run.reason.code, run.reason.text)
 
 
-def queue_of(key: RunKey, tier: str) -> str:
-    """The run queue of a run: its tier's, or that of its lane where it yields to live traffic."""
+def queue_of(key: RunKey, tier: str, timeout_seconds: int) -> str:
+    """The run queue of a run: its tier's, or that of its lane where it yields to live traffic.
+
+    What may take long goes to the long workers, whoever asked for it: nobody else can carry it.
+    """
+    if is_long(timeout_seconds):
+        return LONG_QUEUE
     return tier if key.lane is Lane.LIVE else key.lane.value
 
 
@@ -409,7 +433,12 @@ class RunMessage:
     @property
     def queue(self) -> str:
         """The run queue through which it travels."""
-        return queue_of(self.key, self.tier)
+        return queue_of(self.key, self.tier, self.timeout_seconds)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether only a long worker can carry it."""
+        return is_long(self.timeout_seconds)
 
 
 def range_row(

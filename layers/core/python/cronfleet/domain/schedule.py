@@ -15,10 +15,10 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.target import RoleTarget, Target
+from cronfleet.domain.time_limit import DEFAULT_TIMEOUT_SECONDS
 from cronfleet.domain.trigger import Trigger
 from cronfleet.domain.zone_stamp import ZoneStamp
 
-DEFAULT_TIMEOUT_SECONDS: Final = 60
 MAX_EPOCH_STARTS: Final = 8
 """Epochs whose beginning a timer remembers: a fire that was overtaken by more changes than that does not run."""
 
@@ -27,9 +27,6 @@ MAX_FAILURES: Final = 100
 DEFAULT_COOLDOWN: Final = "10m"
 SHORTEST_COOLDOWN_SECONDS: Final = 60
 LONGEST_COOLDOWN_SECONDS: Final = 7 * 24 * 3600
-
-MAX_TIMEOUT_SECONDS: Final = 840
-"""A worker function lives 900 s at most; the rest is for starting, finishing and the lease."""
 
 
 class Status(StrEnum):

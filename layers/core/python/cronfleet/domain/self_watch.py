@@ -11,7 +11,7 @@ from typing import Final
 from cronfleet.domain.claim import DueItem, RunTimer
 from cronfleet.domain.incident import Broken, named
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
-from cronfleet.domain.run import Lane, RunMessage
+from cronfleet.domain.run import LONG_QUEUE, Lane, RunMessage
 from cronfleet.domain.schedule import Status, Timer
 
 SCHEDULER: Final = "scheduler"
@@ -32,6 +32,10 @@ QUEUE_AGE_OF_FEW: Final = 7 * MINUTE
 """… or as few as one for so long: a single message that the queue lost is sent again after five minutes."""
 QUEUE_AGE_HEALS: Final = MINUTE
 """Workers keep up again once none waits for longer than this."""
+
+LONG_AGE_OPENS: Final = 30 * MINUTE
+"""A long run that waits for longer has no worker: those that are busy are joined by new ones within minutes."""
+LONG_AGE_HEALS: Final = 10 * MINUTE
 
 DEAD_LETTERS_QUIET: Final = 15 * MINUTE
 """The incident of dead letters ends when none came for so long."""
@@ -87,11 +91,12 @@ def lag_state(waiting: Sequence[Waiting], now: Instant) -> State:
 
 def queue_state(waiting: Sequence[Waiting], now: Instant) -> State:
     """How starting stands, where `waiting` is what is claimed and not started."""
-    oldest = _oldest(waiting, now)
-    aged = sum(now - one.since_at > QUEUE_AGE_OPENS for one in waiting)
-    if oldest > QUEUE_AGE_OF_FEW or aged > FEW:
+    ordinary = [one for one in waiting if one.where != LONG_QUEUE]
+    oldest, oldest_long = _oldest(ordinary, now), _oldest([one for one in waiting if one.where == LONG_QUEUE], now)
+    aged = sum(now - one.since_at > QUEUE_AGE_OPENS for one in ordinary)
+    if oldest > QUEUE_AGE_OF_FEW or aged > FEW or oldest_long > LONG_AGE_OPENS:
         return State.BROKEN
-    return State.WHOLE if oldest <= QUEUE_AGE_HEALS else State.BETWEEN
+    return State.WHOLE if oldest <= QUEUE_AGE_HEALS and oldest_long <= LONG_AGE_HEALS else State.BETWEEN
 
 
 def _oldest(waiting: Sequence[Waiting], now: Instant) -> int:

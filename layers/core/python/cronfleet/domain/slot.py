@@ -18,7 +18,7 @@ PATIENCE_SECONDS: Final = 60
 """How late after its time an attempt may start without renewing its slot."""
 
 RUN_MARGIN_SECONDS: Final = 10
-"""How much longer than its time limit the lease of an attempt lasts (`attempt.LEASE_MARGIN_SECONDS`) …"""
+"""How much longer than its time limit the lease of an attempt lasts (`long_run.LEASE_MARGIN_SECONDS`) …"""
 
 SLOT_MARGIN_SECONDS: Final = 10
 """… and how much longer than that lease a slot is held: two clocks may each be three seconds off, one either way."""

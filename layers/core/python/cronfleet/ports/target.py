@@ -38,17 +38,23 @@ class Pulse(Protocol):
         """The request to cancel its run, as soon as it is known here."""
         ...
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether its worker was asked to stop: an attempt that cannot end soon is interrupted, and made again."""
+        ...
+
     def beat(self, fraction: float | None = None, text: str | None = None) -> None:
         """It is alive; and so far, if it says so (`None`: as before). Written at most every `BEAT_SECONDS`.
 
-        Raises `FenceLost`: the attempt is to be stopped. A store that stays silent is asked at the next beat.
+        Raises `FenceLost` and `Interrupted`: the attempt is to be stopped. A store that stays silent is asked at the
+        next beat.
         """
         ...
 
     def look(self) -> None:
         """To be called every second or so while the attempt goes on: writes what is due, learns what can be learnt.
 
-        Raises `FenceLost`.
+        Raises `FenceLost` and `Interrupted`.
         """
         ...
 
@@ -78,6 +84,10 @@ class Receipt:
 
 class FenceLost(Exception):
     """The attempt's lease is over and another has the run: it may record nothing any more."""
+
+
+class Interrupted(Exception):
+    """The attempt cannot go on here, through no fault of its own, and is made anew elsewhere; its text says why."""
 
 
 class CancelAsked(Exception):

@@ -29,12 +29,11 @@ class AttemptReport:
             text=reason.text,
         )
 
-    def started(self, run: Run) -> None:
-        """An attempt has its lease."""
+    def started(self, run: Run, *, is_long: bool = False) -> None:
+        """An attempt has its lease; `is_long`: a long worker makes it."""
         if run.attempt == 1 and run.lag_ms is not None:
-            self._telemetry.measure(
-                _lag_metric(run), run.lag_ms / SECOND, tier=run.tier, shard=run.batch.partition(".")[0]
-            )
+            metric = "long_lag" if is_long else _lag_metric(run)
+            self._telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier, shard=run.batch.partition(".")[0])
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self._telemetry.count("takeovers")
 
@@ -75,7 +74,8 @@ class AttemptReport:
 
 def _lag_metric(run: Run) -> str:
     """Where the lag of `run` is counted. Apart from that of live work is what yields to it, and what is caught up,
-    which waits for the tick after its turn: neither may hide that live work is late.
+    which waits for the tick after its turn: neither may hide that live work is late. Long runs, to which a minute is
+    nothing, are counted apart as well.
     """
     if run.key.lane is Lane.BACKFILL:
         return "backfill_lag"

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import cast
 
-from cronfleet.domain.attempt import End, Start, Wait, attempts_left, decide_admission, versioned
+from cronfleet.domain.attempt import End, Start, Wait, attempts_left, decide_admission, for_other_workers, versioned
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Definition, Timer
+from cronfleet.domain.time_limit import is_long
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.telemetry import Telemetry
@@ -100,6 +101,11 @@ class Entering:
 
     def _enter(self, ready: Ready, message: RunMessage, *, is_takeover: bool) -> Ready | None:
         """Note the version that is to run, see to its slot, and take the gate; `None` when one of them is another's."""
+        seconds = ready.definition.spec.attempt_seconds
+        if is_long(seconds) != message.is_long:
+            fitting, wait = replace(message, timeout_seconds=seconds), for_other_workers(self._now(ready.run.key))
+            self._finishing.hold_back(ready.run, ready.timer, wait, fitting, held_by(message))
+            return None
         run = self._note_version(ready, message)
         if run is None:
             return None
@@ -149,8 +155,8 @@ class Entering:
         Nothing to write for an ordinary fire: its message said both.
         """
         run, definition = ready.run, ready.definition
-        timeout = definition.spec.attempt_seconds
-        if run.version == definition.version and message.timeout_seconds == timeout:
+        seconds = definition.spec.attempt_seconds
+        if run.version == definition.version and message.timeout_seconds == seconds:
             return run
-        noted = versioned(run, definition.version, timeout, self._now(run.key))
+        noted = versioned(run, definition.version, seconds, self._now(run.key))
         return self._finishing.replace(noted)

@@ -1,29 +1,52 @@
 """The pulse of one attempt: what it tells goes into the run's row, and what the row says comes back with that.
 
 One write does it all: it proves that the lease is still ours, shows the progress, and is refused with the row as it is
-when somebody has asked for the run's cancellation. An attempt that tells nothing costs nothing.
+when somebody has asked for the run's cancellation. An attempt that tells nothing costs nothing; but for a long one,
+whose short lease the same write renews.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from cronfleet.domain.attempt import is_still_held
 from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace, tail_of
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.long_run import is_to_be_renewed, renewed, stops_at
 from cronfleet.domain.progress import BEAT_SECONDS, LISTEN_SECONDS, LOG_SECONDS, Progress
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore, NoAnswer, Refused
-from cronfleet.ports.target import FenceLost
+from cronfleet.ports.shift import OneMessage, Shift
+from cronfleet.ports.target import FenceLost, Interrupted
 from cronfleet.ports.telemetry import Telemetry
+
+Keep: TypeAlias = Callable[[Run], bool]
+"""Keeps what the attempt holds besides its lease for as long as the row that is about to be written says; False when
+nobody answered. Raises `Interrupted`."""
 
 
 class RunPulse:
-    """Implements `Pulse` on the job store. `listens`: the row is read now and then although the attempt is silent."""
+    """Implements `Pulse` on the job store."""
 
-    def __init__(self, *, store: JobStore, clock: Clock, telemetry: Telemetry, run: Run, listens: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        store: JobStore,
+        clock: Clock,
+        telemetry: Telemetry,
+        run: Run,
+        listens: bool = False,
+        keep: Keep | None = None,
+        shift: Shift | None = None,
+    ) -> None:
+        """`listens`: the row is read now and then although the attempt is silent. With `keep` its lease is short, and
+        renewed; `keep` is called before that.
+        """
+        self._keeps = keep
+        self._shift = shift or OneMessage()
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
@@ -45,18 +68,26 @@ class RunPulse:
         """See `Pulse.cancel`."""
         return self._row.cancel
 
+    @property
+    def is_stopping(self) -> bool:
+        """See `Pulse.is_stopping`."""
+        return self._shift.ends_at is not None
+
     # --- while it goes on -----------------------------------------------------------------------------------
 
     def beat(self, fraction: float | None = None, text: str | None = None) -> None:
         """See `Pulse.beat`."""
         now = self._clock.now()
+        self._require_time(now)
         self._told = (self._told or self._row.progress or Progress(now)).beaten(now, fraction, text)
         self._write_if_due(now)
 
     def look(self) -> None:
         """See `Pulse.look`."""
+        self._shift.look()
         now = self._clock.now()
-        if self._told is not None:
+        self._require_time(now)
+        if self._told is not None or self._is_lease_old(now):
             self._write_if_due(now)
         elif self._listens and self.cancel is None and _is_over(self._heard_at, LISTEN_SECONDS, now):
             self._hear(now)
@@ -71,6 +102,17 @@ class RunPulse:
         log = AttemptLog(run.key, run.attempt, self._clock.now(), tail, whole, place, run.kept_days)
         self._log_is_kept = self._log is not None and self._log_is_kept and self._log.lines == tail
         self._log = log
+
+    def _require_time(self, now: Instant) -> None:
+        """Raise `Interrupted` when the worker has no time left for the attempt, or its lease has not enough."""
+        ends_at = self._shift.ends_at
+        if ends_at is not None and now >= ends_at:
+            raise Interrupted("its worker was stopped before it was done")
+        if self._keeps is not None and now >= stops_at(self._row):
+            raise Interrupted("its worker could not renew its lease in time")
+
+    def _is_lease_old(self, now: Instant) -> bool:
+        return self._keeps is not None and is_to_be_renewed(self._row, now)
 
     # --- when it is over ------------------------------------------------------------------------------------
 
@@ -97,7 +139,9 @@ class RunPulse:
         if not _is_over(self._written_at, BEAT_SECONDS, now):
             return
         self._written_at = self._heard_at = now
-        wanted = self._row.moved(RunStatus.RUNNING, progress=self._told)
+        wanted = self._wanted(now)
+        if self._keeps is not None and not self._keeps(wanted):
+            return
         try:
             stored = self._store.replace_run(wanted)
         except NoAnswer:
@@ -106,9 +150,16 @@ class RunPulse:
         except Refused as gone:
             raise FenceLost(f"the row of {wanted.key.run_id} is gone") from gone
         if stored is None or stored == wanted:
+            # A lease counts from before its write was sent: it ends in the store no sooner than here.
             self._row, self._told = wanted, None
         else:
             self._adopt(stored)
+
+    def _wanted(self, now: Instant) -> Run:
+        told = self._row.progress if self._told is None else self._told
+        if self._keeps is None:
+            return self._row.moved(RunStatus.RUNNING, progress=told)
+        return replace(renewed(self._row, now), progress=told)
 
     def _hear(self, now: Instant) -> None:
         self._heard_at = now

@@ -4,7 +4,7 @@ Ordinarily that costs nothing: the dispatcher took the slot for long enough, and
 suffice (a takeover, a message that waited long in its queue), the worker takes one anew.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -53,8 +53,33 @@ class Slots:
         """
         held = held_by(message)
         if held is None or (not is_takeover and covers(held.lease, run.lease_until or now)):
-            return held
+            return self.shortened(run, held) if held is not None and message.is_long else held
         return self._take_anew(run, held, now)
+
+    def shortened(self, run: Run, held: HeldSlot) -> HeldSlot:
+        """The slot of a long run, from now on only for as long as the run's own short lease: no longer than that is it
+        lost to its tenant should its worker die. As it is where the store stays silent.
+        """
+        try:
+            return self.kept(run, held) or held
+        except NoAnswer:
+            return held
+
+    def kept(self, run: Run, held: HeldSlot) -> HeldSlot | None:
+        """The slot of a running attempt, for as long as its lease as `run` has it; `None` when another has it.
+
+        Raises `NoAnswer`: whether it was kept is not known.
+        """
+        lease, began_at = held.lease, run.attempts[-1].started_at
+        until = (run.lease_until or 0) + SLOT_MARGIN_SECONDS * SECOND
+        if until == lease.until:
+            return held
+        before = Slot(run.key.tenant, lease.number, lease.fence, held.holder, began_at, lease.until)
+        stored = ask(partial(self._store.take_slot, replace(before, until=until), before))
+        if (stored.fence, stored.holder) != (lease.fence, held.holder):
+            return None
+        # With another end it is ours all the same: the reply of an earlier write was lost, and said another time.
+        return HeldSlot(stored.lease, held.holder)
 
     def _take_anew(self, run: Run, held: HeldSlot, now: Instant) -> HeldSlot | Wait | None:
         limit = self._limit(run.key.tenant)

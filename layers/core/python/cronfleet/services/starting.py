@@ -126,5 +126,5 @@ class Starting:
             self._report.ended(decision.run)
             self._slots.release(message.key.tenant, held_by(message), self._clock.now())
             return None
-        self._report.started(decision.run)
+        self._report.started(decision.run, is_long=message.is_long)
         return decision

@@ -4,7 +4,6 @@ It is invoked directly each minute, not through a queue: queue polling itself ha
 incident (AWS, 19 October 2025).
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,20 +12,18 @@ from typing import Final
 from cronfleet.domain.attempt import Refuse, decide_start
 from cronfleet.domain.books import (
     FIRST_RESEND,
-    MAX_OPEN_BATCHES,
     Books,
     Owed,
     Standing,
+    is_full,
     is_ripe,
-    resend_allowance,
     standing,
-    still_draining,
 )
 from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.lease import MAX_SKEW, ShardLease, slot_of
+from cronfleet.domain.lease import ShardLease, slot_of
 from cronfleet.domain.reason import Code
-from cronfleet.domain.run import Run, RunKey, RunMessage, queue_of
+from cronfleet.domain.run import Run, RunMessage
 from cronfleet.domain.self_watch import Waiting, waits_for_worker
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.events import Events
@@ -38,6 +35,7 @@ from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
 from cronfleet.services.letter_watch import LetterWatch
+from cronfleet.services.pace import Pace
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.self_watch import SelfWatch
@@ -95,6 +93,11 @@ class _Open:
     messages: Mapping[int, RunMessage]
     standings: Mapping[int, Standing]
 
+    @property
+    def is_long(self) -> bool:
+        """Whether only long workers owe it something."""
+        return all(message.is_long for message in self.messages.values())
+
 
 @dataclass(slots=True)
 class _Reading:
@@ -102,7 +105,7 @@ class _Reading:
 
     books: Books
     now: Instant
-    pace: "_Pace"
+    pace: Pace
     closed_through: BatchId | None
     open: list[_Open] = field(default_factory=list)
     settled: int = 0
@@ -152,7 +155,7 @@ class Sweeper:
         """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed."""
         report = SweepReport()
         now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
-        pace = _Pace(now)
+        pace = Pace(now)
         self._served.clear()
         self._overdue.clear()
         readings = []
@@ -288,7 +291,7 @@ class Sweeper:
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("self_watch_stopped", error=str(error))
 
-    def _read(self, shard: int, now: Instant, pace: "_Pace") -> _Reading:
+    def _read(self, shard: int, now: Instant, pace: Pace) -> _Reading:
         """Where every fire stands that the shard's closed batches won and that is not settled yet."""
         lease = ask(lambda: self._store.get_lease(shard))
         books = ask(lambda: self._store.get_books(shard))
@@ -297,7 +300,7 @@ class Sweeper:
             messages = batch.messages()
             self._look_at(batch, owed, {i: messages[i] for i in owed.positions if i in messages}, reading)
         for batch, losers in self._newly_closed(lease, books, now) if lease else ():
-            if len(reading.open) >= MAX_OPEN_BATCHES:
+            if is_full(item.is_long for item in reading.open):
                 self._telemetry.alarm("books_full", shard=shard, open=len(reading.open))
                 break
             owed = Owed((), resend_at=batch.claimed_at + FIRST_RESEND)
@@ -339,8 +342,9 @@ class Sweeper:
     def _look_at(self, batch: Batch, owed: Owed, messages: Mapping[int, RunMessage], reading: "_Reading") -> None:
         """Keep of `batch` what is not settled yet."""
         rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
-        reading.pace.saw(rows)
         standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
+        for i, message in messages.items():
+            reading.pace.saw(message, rows.get(message.key), standings[i])
         standings |= dict.fromkeys(self._of_the_gone(messages, standings, reading.now), Standing.SETTLED)
         unsettled = {i: where for i, where in standings.items() if where not in DONE}
         self._refuse_expired([messages[i] for i, where in standings.items() if where is Standing.EXPIRED], reading.now)
@@ -434,34 +438,3 @@ def _unstarted(readings: Sequence[_Reading]) -> Sequence[Waiting]:
         if where is Standing.UNSTARTED
     ]
     return [one for one in found if one is not None]
-
-
-class _Pace:
-    """Each run queue's pace in a sweep: how many fires were seen, the oldest claim lately started, what was resent."""
-
-    def __init__(self, now: Instant) -> None:
-        self._now = now
-        self._seen: Counter[str] = Counter()
-        self._resent: Counter[str] = Counter()
-        self._oldest_started: dict[str, Instant] = {}
-
-    def saw(self, rows: Mapping[RunKey, Run]) -> None:
-        for row in rows.values():
-            queue = queue_of(row.key, row.tier)
-            self._seen[queue] += 1
-            if row.resent_at is not None:
-                continue  # It started late whatever the tier's pace: it would make a lost message look slow.
-            if row.claimed_at is not None and self._was_lately(row.started_at):
-                known = self._oldest_started.get(queue, row.claimed_at)
-                self._oldest_started[queue] = min(known, row.claimed_at)
-
-    def _was_lately(self, started_at: Instant | None) -> bool:
-        # A start of the future was written by a wrong clock: it would hold up all that was lost until then.
-        return started_at is not None and self._now - FIRST_RESEND <= started_at <= self._now + MAX_SKEW
-
-    def is_draining(self, message: RunMessage, batch: Batch) -> bool:
-        return still_draining(batch.claimed_at, self._oldest_started.get(message.queue))
-
-    def may_resend(self, message: RunMessage) -> bool:
-        self._resent[message.queue] += 1
-        return self._resent[message.queue] <= resend_allowance(self._seen[message.queue])

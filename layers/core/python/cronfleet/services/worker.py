@@ -13,10 +13,12 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunKey, RunMessage
 from cronfleet.domain.target import FollowedTarget
+from cronfleet.domain.time_limit import is_long
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import RunQueue
+from cronfleet.ports.shift import OneMessage, Shift
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.displacing import Displacing
@@ -25,6 +27,7 @@ from cronfleet.services.entering import Entering
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
 from cronfleet.services.handing_over import Elsewhere, HandingOver
+from cronfleet.services.kept_slot import KeptSlot
 from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.pulse import RunPulse
 from cronfleet.services.slots import Slots
@@ -37,7 +40,7 @@ from cronfleet.services.true_clock import true_now
 class Worker:
     """Executes run messages. Holds nothing between them."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last ones are those of some workers only
         self,
         *,
         store: JobStore,
@@ -48,11 +51,14 @@ class Worker:
         telemetry: Telemetry,
         events: Events | None = None,
         elsewhere: Elsewhere | None = None,
+        shift: Shift | None = None,
     ) -> None:
         """`events` is where tenants that asked for it hear of their runs; `None`: nowhere.
 
-        `elsewhere` is where executions are started; `None`: there are none.
+        `elsewhere` is where executions are started; `None`: there are none. `shift` is that of a long worker, which may
+        be called off.
         """
+        self._shift = shift or OneMessage()
         self._store = store
         self._targets = targets
         self._clock = clock
@@ -62,6 +68,7 @@ class Worker:
         endings = Endings(store, self._telling)
         displacing = Displacing(store=store, endings=endings, clock=clock, telemetry=telemetry)
         slots, gates = Slots(store, telemetry), Gates(store, telemetry, displacing.cancel)
+        self._slots = slots
         self._starting = Starting(
             store=store, run_queue=run_queue, endings=endings, slots=slots, clock=clock, ids=ids, telemetry=telemetry
         )
@@ -112,6 +119,7 @@ class Worker:
         start = self._starting.start_if_due(message)
         if start is None:
             return
+        self._shift.began()
         ready = self._entering.prepare(start, message)
         if ready is not None:
             if self._telling is not None:
@@ -125,10 +133,17 @@ class Worker:
         return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
 
     def _execute(self, ready: Ready) -> None:
-        run = ready.run
-        # Of a schedule whose newer runs cancel older ones, also a silent attempt hears of that in time.
-        listens = ready.timer.overlap is Overlap.CANCEL_OTHER
-        pulse = RunPulse(store=self._store, clock=self._clock, telemetry=self._telemetry, run=run, listens=listens)
+        run, is_renewed = ready.run, is_long(ready.definition.spec.attempt_seconds)
+        pulse = RunPulse(
+            store=self._store,
+            clock=self._clock,
+            telemetry=self._telemetry,
+            run=run,
+            # Of a schedule whose newer runs cancel older ones, also a silent attempt hears of that in time.
+            listens=ready.timer.overlap is Overlap.CANCEL_OTHER or is_renewed,
+            keep=KeptSlot(self._slots, ready).cover if is_renewed else None,
+            shift=self._shift,
+        )
         result = self._call(ready, pulse)
         is_written = self._finishing.finish(replace(ready, run=pulse.row), result)
         pulse.close(is_written=is_written)

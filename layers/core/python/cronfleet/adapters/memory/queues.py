@@ -11,7 +11,8 @@ from typing import Final, Generic, TypeVar
 
 from cronfleet.domain.errand import ErrandMessage
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.run import RunMessage
+from cronfleet.domain.long_run import SHORT_LEASE_SECONDS
+from cronfleet.domain.run import LONG_QUEUE, RunMessage
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.queues import MAX_DELAY_SECONDS, DelayedMessage, Tick
 
@@ -20,6 +21,7 @@ Body = TypeVar("Body")
 # As in `adapters/sqs/queues.py`, which another adapter may not import; a test compares them.
 TICK_VISIBILITY_SECONDS: Final = 360
 RUN_VISIBILITY_SECONDS: Final = 5_400
+LONG_VISIBILITY_SECONDS: Final = SHORT_LEASE_SECONDS
 ERRAND_VISIBILITY_SECONDS: Final = 360
 MAX_RECEIVE_COUNT: Final = 5
 
@@ -139,7 +141,8 @@ class MemoryRunQueue:
     def tier(self, name: str) -> MemoryQueue[RunMessage]:
         """The queue of a tier, or of the lane of backfills."""
         if name not in self.tiers:
-            self.tiers[name] = MemoryQueue(self._clock, self._visibility_seconds)
+            hidden = LONG_VISIBILITY_SECONDS if name == LONG_QUEUE else self._visibility_seconds
+            self.tiers[name] = MemoryQueue(self._clock, hidden)
         return self.tiers[name]
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:

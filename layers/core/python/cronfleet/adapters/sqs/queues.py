@@ -7,7 +7,8 @@ crash. Fairness inside a tier comes from `MessageGroupId` = tenant on a standard
 from dataclasses import dataclass
 from typing import Final
 
-from cronfleet.domain.run import Lane
+from cronfleet.domain.long_run import SHORT_LEASE_SECONDS
+from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.tenant import TIERS
 
 MAX_BATCH: Final = 10
@@ -21,8 +22,8 @@ RETENTION_SECONDS: Final = 14 * 24 * 3600
 class Queue:
     """A queue with its dead-letter queue `<name>-dead`.
 
-    `function_timeout_seconds` is the limit of the one function that reads it; AWS asks that the visibility
-    timeout be no shorter (and recommends six times as long).
+    `function_timeout_seconds` is the limit of the one function that reads it (0: none does); AWS asks that the
+    visibility timeout be no shorter (and recommends six times as long).
     """
 
     name: str
@@ -64,7 +65,15 @@ DEAD_VISIBILITY_SECONDS: Final = 6 * DEAD_LETTERS_TIMEOUT_SECONDS
 """How long a dead message is hidden once the consumer of the dead-letter queues has it."""
 
 
-RUN_QUEUES: Final = {name: run_queue(name) for name in (*TIERS, Lane.BACKFILL.value)}
+LONG_RUNS: Final = Queue(f"{RUN_QUEUE}{LONG_QUEUE}", function_timeout_seconds=0, visibility_seconds=SHORT_LEASE_SECONDS)
+"""The run queue of long runs. No function reads it, and no message of it is kept for longer than it takes to start a
+run: then the ledger knows of it, and its lease says whether it goes on. SQS would hide a message for 12 hours at most.
+"""
+
+RUN_QUEUES: Final = {
+    **{name: run_queue(name) for name in (*TIERS, Lane.BACKFILL.value)},
+    LONG_QUEUE: LONG_RUNS,
+}
 QUEUES: Final = (TICKS, ERRANDS, *RUN_QUEUES.values())
 
 

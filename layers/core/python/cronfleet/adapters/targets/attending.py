@@ -60,12 +60,12 @@ class Attending:
         except NoAnswer:
             # Not asked again: a second call of ours would not know a first one that arrived for its own.
             return {"unanswered": True}
-        return {"first": receipt.first, "value": receipt.value}
+        return {"first": receipt.first, "value": receipt.value, "stopping": self._pulse.is_stopping}
 
     def _told(self, is_cancelled: bool) -> Request:
         self._job_knows = self._job_knows or is_cancelled
         self._note_cancel()
-        return {"cancelled": is_cancelled}
+        return {"cancelled": is_cancelled, "stopping": self._pulse.is_stopping}
 
     def _note_cancel(self) -> None:
         if self._known_at is None and (self._job_knows or self._pulse.cancel is not None):
@@ -101,6 +101,7 @@ class JobLine:
         self._channel = channel
         self._redact = redact
         self._is_cancelled = False
+        self._is_stopping = False
         self._asked_at = 0.0
         self._unsaid: tuple[float | None, str | None] | None = None
 
@@ -108,6 +109,11 @@ class JobLine:
     def is_cancelled(self) -> bool:
         """See `Line`."""
         return self._is_cancelled
+
+    @property
+    def is_stopping(self) -> bool:
+        """See `Line`."""
+        return self._is_stopping
 
     def beat(self, fraction: float | None, text: str | None, *, raises: bool) -> None:
         """See `Line`."""
@@ -149,3 +155,4 @@ class JobLine:
 
     def _hear(self, answer: Request) -> None:
         self._is_cancelled = self._is_cancelled or bool(answer.get("cancelled"))
+        self._is_stopping = self._is_stopping or bool(answer.get("stopping"))

@@ -19,8 +19,8 @@ from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.target import Call, FenceLost, Pulse, Receipts
-from cronfleet.sdk import Cancelled, Context, Job, Permanent, registered
+from cronfleet.ports.target import Call, FenceLost, Interrupted, Pulse, Receipts
+from cronfleet.sdk import Cancelled, Context, HandOn, Job, Permanent, registered
 
 NOTHING: Final = Redaction()
 
@@ -84,6 +84,8 @@ class PythonHandlers:
             return run_in_child(work, seconds, attending.answer, attending.look)
         except FenceLost:
             return Result(Outcome.FAILED, "stopped: its lease was over and another attempt has the run")
+        except Interrupted as interrupted:
+            return Result(Outcome.INTERRUPTED, f"stopped: {interrupted}")
         finally:
             attending.pass_log_on()
 
@@ -149,6 +151,10 @@ def _called(job: Job, context: Context, call: Call, redact: Redaction) -> Result
     except Cancelled as error:
         if context.cancelled:
             return Result(Outcome.CANCELLED, "it gave up, as its cancellation was asked for")
+        return Result(Outcome.FAILED, describe(error, redact))
+    except HandOn as error:
+        if context.stopping:
+            return Result(Outcome.INTERRUPTED, "it stopped where it was, as its worker had to")
         return Result(Outcome.FAILED, describe(error, redact))
     except SystemExit as error:
         if error.code in (None, 0):

@@ -39,7 +39,7 @@ from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import WebhookTarget
 from cronfleet.domain.target_role import run_digest
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.target import Call, FenceLost, Pulse
+from cronfleet.ports.target import Call, FenceLost, Interrupted, Pulse
 
 MAX_REDIRECTS: Final = 3
 MAX_ADDRESSES: Final = 3
@@ -147,6 +147,8 @@ class Webhooks:
             return run_in_child(work, seconds, _no_answer, look)
         except FenceLost:
             return Result(Outcome.FAILED, "given up: its lease was over and another attempt has the run")
+        except Interrupted as interrupted:
+            return Result(Outcome.INTERRUPTED, f"given up: {interrupted}; what was sent may arrive")
         finally:
             lines, is_whole = tail.read()
             if lines:

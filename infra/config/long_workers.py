@@ -1,0 +1,134 @@
+"""Workers of long jobs on Fargate: whether there are any, how large and how many, and how they reach the world."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from infra.config.context import Context
+
+SIZES: Final = {
+    256: (512, 1024, 2048),
+    512: tuple(range(1024, 4096 + 1, 1024)),
+    1024: tuple(range(2048, 8192 + 1, 1024)),
+    2048: tuple(range(4096, 16384 + 1, 1024)),
+    4096: tuple(range(8192, 30720 + 1, 1024)),
+    8192: tuple(range(16384, 61440 + 1, 4096)),
+    16384: tuple(range(32768, 122880 + 1, 8192)),
+}
+"""CPU units of a Fargate task (1,024 are one processor), and the megabytes of memory that each may have."""
+
+ENDPOINTS, PUBLIC, NAT, EXISTING = "endpoints", "public", "nat", "existing"
+NETWORKS: Final = (ENDPOINTS, PUBLIC, NAT, EXISTING)
+"""How tasks reach AWS, and what else they reach: `endpoints` nothing else, the others the internet, or what is there.
+"""
+
+MOST_TASKS: Final = 5_000
+MOST_JOBS_AT_ONCE: Final = 16
+LONGEST_STOP_SECONDS: Final = 120
+SHORTEST_STOP_SECONDS: Final = 30
+LONGEST_PROTECTION_MINUTES: Final = 2_880
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Where tasks run. What is not `existing` gets a VPC of its own, with `cidr`."""
+
+    kind: str
+    cidr: str
+    vpc_id: str
+    subnet_ids: tuple[str, ...]
+    availability_zones: tuple[str, ...]
+    security_group_ids: tuple[str, ...]
+    has_public_addresses: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LongWorkers:
+    """`image` is a URI; empty: it is built from the Dockerfile at deployment. `load_percent` is how much work, running
+    and waiting, a place is to have: above it tasks are started, below it they are let go.
+    """
+
+    enabled: bool
+    image: str
+    cpu: int
+    memory_mb: int
+    jobs_at_once: int
+    min_tasks: int
+    max_tasks: int
+    load_percent: int
+    stop_seconds: int
+    protection_minutes: int
+    has_spot: bool
+    on_demand_tasks: int
+    network: Network
+
+
+def long_workers_of(context: Context, *, local: bool) -> LongWorkers:
+    """The choices under `long_workers`. On the local stack they are on, as processes beside the emulator."""
+    minimum = context.number("long_workers.min_tasks", 1, 1, MOST_TASKS)
+    cpu = context.number("long_workers.cpu", 1024, min(SIZES), max(SIZES))
+    return LongWorkers(
+        enabled=context.flag("long_workers.enabled", default=local),
+        image=context.text("long_workers.image"),
+        cpu=cpu,
+        memory_mb=_memory_mb(context, cpu),
+        jobs_at_once=context.number("long_workers.jobs_at_once", 1, 1, MOST_JOBS_AT_ONCE),
+        min_tasks=minimum,
+        max_tasks=context.number("long_workers.max_tasks", max(10, minimum), minimum, MOST_TASKS),
+        load_percent=context.number("long_workers.load_percent", 100, 10, 1_000),
+        stop_seconds=context.number(
+            "long_workers.stop_seconds",
+            LONGEST_STOP_SECONDS,
+            SHORTEST_STOP_SECONDS,
+            LONGEST_STOP_SECONDS,
+            "which is what Fargate waits between SIGTERM and SIGKILL at most",
+        ),
+        protection_minutes=context.number("long_workers.protection_minutes", 150, 1, LONGEST_PROTECTION_MINUTES),
+        has_spot=context.flag("long_workers.spot"),
+        on_demand_tasks=context.number("long_workers.on_demand_tasks", 1, 0, MOST_TASKS),
+        network=_network(context),
+    )
+
+
+def _memory_mb(context: Context, cpu: int) -> int:
+    if cpu not in SIZES:
+        context.refuse("long_workers.cpu", cpu, f"one of {', '.join(map(str, SIZES))}, which is what Fargate has")
+    fitting = SIZES[cpu]
+    found = context.number("long_workers.memory_mb", fitting[0], fitting[0], fitting[-1], f"for {cpu} CPU units")
+    if found not in fitting:
+        shown = ", ".join(map(str, fitting))
+        context.refuse(
+            "long_workers.memory_mb", found, f"one of {shown}, which is what Fargate has for {cpu} CPU units"
+        )
+    return found
+
+
+def _network(context: Context) -> Network:
+    kind = context.one_of("long_workers.network.kind", ENDPOINTS, NETWORKS)
+    network = Network(
+        kind,
+        cidr=context.text("long_workers.network.cidr", "10.83.0.0/22"),
+        vpc_id=context.text("long_workers.network.vpc_id"),
+        subnet_ids=context.texts("long_workers.network.subnet_ids"),
+        availability_zones=context.texts("long_workers.network.availability_zones"),
+        security_group_ids=context.texts("long_workers.network.security_group_ids"),
+        has_public_addresses=context.flag("long_workers.network.public_addresses", default=kind == PUBLIC),
+    )
+    _check(context, network)
+    return network
+
+
+def _check(context: Context, network: Network) -> None:
+    if network.kind != EXISTING:
+        if network.vpc_id or network.subnet_ids:
+            name = "long_workers.network.kind"
+            context.refuse(name, network.kind, "existing, or leave vpc_id and subnet_ids out: a VPC of its own is made")
+        return
+    if not re.fullmatch(r"vpc-[0-9a-f]{8,17}", network.vpc_id):
+        context.refuse("long_workers.network.vpc_id", network.vpc_id, "the id of the VPC that is there: vpc-0123456789")
+    if not network.subnet_ids or len(network.subnet_ids) != len(network.availability_zones):
+        context.refuse(
+            "long_workers.network.subnet_ids",
+            list(network.subnet_ids),
+            "the subnets for the tasks, and in availability_zones the zone of each, in the same order",
+        )
