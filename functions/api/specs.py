@@ -140,20 +140,14 @@ def _policies(body: PoliciesBody, trigger: Trigger, target: Target, installation
 def _timeout_seconds(seconds: int, target: Target, installation: Installation) -> int:
     if not is_long(seconds) or isinstance(target, FollowedTarget):
         return seconds
+    limit, elsewhere = MAX_TIMEOUT_SECONDS, "what goes on by itself (state_machine, ecs_task) may take longer"
     if not isinstance(target, HandlerTarget | WebhookTarget):
-        what = (
-            f"must be at most {MAX_TIMEOUT_SECONDS}; what goes on by itself (state_machine, ecs_task) may take longer"
-        )
-        raise Invalid("policies.timeout_seconds", what)
+        raise Invalid("policies.timeout_seconds", f"must be at most {limit}; {elsewhere}")
     if not installation.has_long_workers:
-        what = (
-            f"must be at most {MAX_TIMEOUT_SECONDS} here: longer attempts need an installation with long workers, which "
-            "whoever runs it switches on (docs/long-jobs.md); what goes on by itself (state_machine, ecs_task) needs none"
-        )
-        raise Invalid("policies.timeout_seconds", what)
+        what = "longer attempts need an installation with long workers, which its operator switches on"
+        raise Invalid("policies.timeout_seconds", f"must be at most {limit} here: {what}; {elsewhere}")
     if seconds > MAX_LONG_TIMEOUT_SECONDS:
-        what = f"must be at most {MAX_LONG_TIMEOUT_SECONDS}: cut the job into steps, or have a state_machine do it"
-        raise Invalid("policies.timeout_seconds", what)
+        raise Invalid("policies.timeout_seconds", f"must be at most {MAX_LONG_TIMEOUT_SECONDS}; {elsewhere}")
     return seconds
 
 
