@@ -35,6 +35,8 @@ MAX_OVERRIDE_BYTES: Final = 8 * 1024
 
 PERMANENT: Final = frozenset({"InvalidParameterException", "UnsupportedFeatureException", "PlatformUnknownException"})
 CONFLICT: Final = "ConflictException"
+BY_ITSELF: Final = "EssentialContainerExited"
+"""Why a task has stopped whose work ended, one way or the other."""
 
 
 class EcsTasks:
@@ -154,7 +156,8 @@ def _not_placed(failures: Any) -> Result:
 def seen_of(task: Any, container: str) -> Seen:
     """What DescribeTasks says: over when it has stopped, succeeded when the container that does the work ended with 0.
 
-    A container beside it may be told to stop when that one is done, and then ends with whatever it likes.
+    A container beside it may be told to stop when that one is done, and then ends with whatever it likes. And one that
+    was told to stop before it was done may end with 0 as well.
     """
     if task["lastStatus"] != "STOPPED":
         return Seen(Phase.GOING)
@@ -164,10 +167,11 @@ def seen_of(task: Any, container: str) -> Seen:
     exits = [f"{name}: exit code {_shown(code)}" for name, code in codes.items()]
     said = (*exits, *reasons, *([stopped] if stopped else []))
     ended_at = _instant(task.get("stoppedAt"))
-    if codes.get(container) == 0:
+    code = str(task.get("stopCode") or BY_ITSELF)
+    if codes.get(container) == 0 and code == BY_ITSELF:
         return Seen(Phase.OVER, Result(Outcome.SUCCEEDED), ended_at, said)
     wrong = f"{container}: exit code {_shown(codes.get(container))}"
-    text = "; ".join(part for part in (wrong, stopped, *reasons) if part)
+    text = "; ".join(part for part in ("" if code == BY_ITSELF else code, wrong, stopped, *reasons) if part)
     return Seen(Phase.OVER, failed(text), ended_at, said)
 
 
