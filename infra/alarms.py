@@ -22,8 +22,10 @@ Comparison = Literal["above", "below"]
 LATE_SECONDS: Final = {"standard": 30, "priority": 3}
 """What of its runs' lag a tier's 99th percentile may reach, for most of five minutes."""
 
-QUIET_OLD_SECONDS: Final = {"standard": 300, "priority": 60}
-"""How long a message of a tenant that sends little may wait in its tier's queue."""
+QUIET_OLD_SECONDS: Final = queues.WORKER_TIMEOUT_SECONDS + 300
+"""How old a message of a tenant that sends little may be. A message's age goes on while its run is executed, so this
+is what the longest run takes and five minutes; what waits for less is `unstarted`.
+"""
 
 ABSENT_MINUTES: Final = 3
 """Without a word for so long: by then the ticks that were laid ahead are used up."""
@@ -31,8 +33,8 @@ ABSENT_MINUTES: Final = 3
 ERRANDS_OLD_SECONDS: Final = 300
 """An errand's message that waits for longer has been replaced by two others meanwhile: the clerk does not keep up."""
 
-TICKS_OLD_SECONDS: Final = 60
-"""A tick counts for five seconds: one that waits for longer says that the dispatcher does not keep up."""
+TICKS_OLD_SECONDS: Final = 240
+"""Ticks are laid up to 150 s ahead, and their age is counted from then: what is older waits for the dispatcher."""
 
 DEAD_OLD_SECONDS: Final = 3_600
 """A message that stands in a dead-letter queue for longer says that the consumer cannot finish with it."""
@@ -229,12 +231,12 @@ def _queues(names: Names) -> list[AlarmSpec]:
             f"{queues.RUN_QUEUES[tier].name}-old",
             # Of the tenants that send little. A tenant that floods its tier waits for itself: that is fairness at work.
             names.queue(queues.RUN_QUEUES[tier].name, "ApproximateAgeOfOldestMessageInQuietGroups"),
-            seconds,
+            QUIET_OLD_SECONDS,
             f"Messages of quiet tenants wait in the queue of the tier {tier}",
             of_periods=3,
             to_alarm=2,
         )
-        for tier, seconds in QUIET_OLD_SECONDS.items()
+        for tier in TIERS
     ]
     served = (
         (queues.TICKS, TICKS_OLD_SECONDS, "Ticks wait for the dispatcher"),

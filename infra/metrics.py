@@ -22,6 +22,24 @@ MOST_IN_AN_ALARM: Final = 10
 """Metrics that an alarm on an expression may name (CloudWatch, PutMetricAlarm)."""
 
 
+QUEUE_STANDING: Final = (
+    "ApproximateNumberOfMessagesVisible",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesVisibleInQuietGroups",
+    "ApproximateNumberOfNoisyGroups",
+    "ApproximateAgeOfOldestMessage",
+    "ApproximateAgeOfOldestMessageInQuietGroups",
+)
+"""What SQS says of how a queue stands. Quiet groups are those of a fair queue, where groups are tenants, that are not
+noisy.
+"""
+
+STANDING: Final = frozenset(
+    {"overdue", "unstarted", "batches_open", "breakers_open", "noticeboard_fill", *QUEUE_STANDING}
+)
+"""Metrics that tell how something stands, not what has happened: of these the last value counts, and no sum."""
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """One series in CloudWatch: its name, the dimensions that choose it, and how a period is summed up."""

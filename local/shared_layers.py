@@ -1,10 +1,13 @@
-"""Starts ministack so that each layer is unpacked once for all functions. Runs in the emulator's own environment.
+"""Starts ministack so that each layer is unpacked once for all functions, and so that it tells what AWS would.
+
+Runs in the emulator's own environment.
 
 By itself it unpacks every layer anew for each process of each function, and checks every path in it: two to three
 seconds and 80 MB a process where files are slow. On AWS too, /opt is one read-only copy.
 """
 
 import hashlib
+import importlib.util
 import shutil
 import sys
 import threading
@@ -21,6 +24,8 @@ LAYER: Final = "layer_"
 
 FOLDER: Final = Path(sys.argv[1])
 """Where the layers are unpacked, named by their content; kept from run to run."""
+
+MEASURES: Final = Path(__file__).with_name("emulator_measures.py")
 
 _lock: Final = threading.Lock()
 
@@ -58,9 +63,20 @@ class Archive(zipfile.ZipFile):
         unfinished.rename(shared)
 
 
+def tell_as_aws_would() -> None:
+    """Load the module beside this one by its file: what else their folder holds is not the emulator's."""
+    found = importlib.util.spec_from_file_location("emulator_measures", MEASURES)
+    if found is None or found.loader is None:
+        raise ImportError(f"{MEASURES} cannot be loaded")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    module.install()
+
+
 if __name__ == "__main__":
     # Only the name that ministack's module looks up: zipfile itself stays what it is.
     lambda_runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": Archive})
+    tell_as_aws_would()
     # It would take ours for one of its own.
     del sys.argv[1:]
     sys.exit(app.main())

@@ -1,0 +1,108 @@
+"""What the emulator leaves out of CloudWatch, written into its log as the functions write theirs.
+
+AWS tells of its own accord what functions are invoked and what waits in queues. Runs inside the emulator, loaded by
+`local/shared_layers.py`; `local/dashboard/recorder.py` reads the lines.
+"""
+
+import contextlib
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ministack.services import apigateway, cloudwatch, lambda_svc, sqs  # type: ignore[import-not-found]  # there alone
+
+EVERY_SECONDS: Final = 10
+RECEIVED_TOO_OFTEN: Final = 3
+"""A message that was received so often no longer counts as the oldest (SQS, ApproximateAgeOfOldestMessage)."""
+NOISY_SHARE: Final = 0.5
+"""A tenant that has more of what is in hand, and not just a few, is noisy. AWS does not say where it draws the line."""
+NOISY_LEAST: Final = 10
+
+
+def install() -> None:
+    """Have the emulator tell what AWS would, and judge no alarm: it does not look at dimensions, periods or silence."""
+    cloudwatch._evaluate_alarm = lambda _alarm: None  # noqa: SLF001 - it has no other switch
+    _tell_invocations()
+    _tell_logs_of_the_gateway()
+    threading.Thread(target=_tell_queues, daemon=True).start()
+
+
+def _tell_invocations() -> None:
+    emit = lambda_svc._emit_lambda_metrics  # noqa: SLF001 - nothing else is called once for each invocation
+
+    def told(function_name: str, duration_ms: float, error: bool, throttle: bool) -> None:
+        emit(function_name, duration_ms, error, throttle)
+        values = {"Invocations": 1, "Errors": int(error), "Throttles": int(throttle)}
+        _say("AWS/Lambda", {"FunctionName": function_name.partition(":")[0]}, values)
+
+    lambda_svc._emit_lambda_metrics = told  # noqa: SLF001 - see above
+
+
+def _tell_logs_of_the_gateway() -> None:
+    """What a function says is in the emulator's log, unless the gateway has called it."""
+    call = apigateway.run_reentrant
+
+    async def told(*arguments: Any, **named: Any) -> Any:
+        result = await call(*arguments, **named)
+        if isinstance(result, dict) and result.get("log"):
+            _write(str(result["log"]))
+        return result
+
+    apigateway.run_reentrant = told
+
+
+def _tell_queues() -> None:
+    while True:
+        time.sleep(EVERY_SECONDS)
+        now = time.time()
+        for queue in list(sqs._queues._data.values()):  # noqa: SLF001 - of every account and region
+            # It changes meanwhile; the next look makes up for it.
+            with contextlib.suppress(RuntimeError, KeyError):
+                _say("AWS/SQS", {"QueueName": queue["name"]}, _standing(list(queue["messages"]), now))
+
+
+def _standing(messages: list[dict[str, Any]], now: float) -> dict[str, float]:
+    waiting = [one for one in messages if one["visible_at"] <= now]
+    in_hand = [one for one in messages if one["visible_at"] > now and one["receive_count"]]
+    noisy = _noisy(in_hand)
+    quiet = [one for one in waiting if one["group_id"] not in noisy]
+    told: dict[str, float] = {
+        "ApproximateNumberOfMessagesVisible": len(waiting),
+        "ApproximateNumberOfMessagesNotVisible": len(in_hand),
+        "ApproximateNumberOfMessagesVisibleInQuietGroups": len(quiet),
+        "ApproximateNumberOfNoisyGroups": len(noisy),
+    }
+    ages = [
+        (now - one["sent_at"], one["group_id"] in noisy)
+        for one in (*waiting, *in_hand)
+        if one["receive_count"] < RECEIVED_TOO_OFTEN
+    ]
+    told["ApproximateAgeOfOldestMessage"] = max((age for age, _ in ages), default=0)
+    told["ApproximateAgeOfOldestMessageInQuietGroups"] = max((age for age, loud in ages if not loud), default=0)
+    return told
+
+
+def _noisy(in_hand: list[dict[str, Any]]) -> set[str]:
+    of_group = Counter(one["group_id"] for one in in_hand if one["group_id"])
+    most = max(NOISY_LEAST, NOISY_SHARE * len(in_hand))
+    return {group for group, number in of_group.items() if number > most}
+
+
+def _say(namespace: str, dimensions: Mapping[str, str], values: Mapping[str, float]) -> None:
+    directive = {
+        "Namespace": namespace,
+        "Dimensions": [list(dimensions)],
+        "Metrics": [{"Name": name, "Unit": "None"} for name in values],
+    }
+    about = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": [directive]}
+    _write(json.dumps({"_aws": about, **dimensions, **values}))
+
+
+def _write(text: str) -> None:
+    # In one piece: many threads write to the same log.
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
