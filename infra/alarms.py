@@ -22,9 +22,9 @@ Comparison = Literal["above", "below"]
 LATE_SECONDS: Final = {"standard": 30, "priority": 3}
 """What of its runs' lag a tier's 99th percentile may reach, for most of five minutes."""
 
-QUIET_OLD_SECONDS: Final = queues.WORKER_TIMEOUT_SECONDS + 300
-"""How old a message of a tenant that sends little may be. A message's age goes on while its run is executed, so this
-is what the longest run takes and five minutes; what waits for less is `unstarted`.
+QUIET_OLD_SECONDS: Final = queues.run_queue("standard").visibility_seconds + 600
+"""How old a message of a tenant that sends little may be. The age of one whose worker died goes on until it is visible
+again, though its run has long been taken over; what waits for less is `unstarted`, which the sweeper knows exactly.
 """
 
 ABSENT_MINUTES: Final = 3

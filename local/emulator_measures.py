@@ -32,14 +32,23 @@ def install() -> None:
 
 
 def _tell_invocations() -> None:
-    emit = lambda_svc._emit_lambda_metrics  # noqa: SLF001 - nothing else is called once for each invocation
+    """Of every one: the emulator itself tells only of those that were asked for by Invoke."""
+    emit = lambda_svc._emit_lambda_logs  # noqa: SLF001 - nothing else is called once for each invocation
 
-    def told(function_name: str, duration_ms: float, error: bool, throttle: bool) -> None:
-        emit(function_name, duration_ms, error, throttle)
-        values = {"Invocations": 1, "Errors": int(error), "Throttles": int(throttle)}
-        _say("AWS/Lambda", {"FunctionName": function_name.partition(":")[0]}, values)
+    def ended(func: dict[str, Any], request_id: str, log_text: str, error: bool, *rest: Any, **named: Any) -> None:
+        _say_invocation((func.get("config") or func)["FunctionName"], Invocations=1, Errors=int(error))
+        emit(func, request_id, log_text, error, *rest, **named)
 
-    lambda_svc._emit_lambda_metrics = told  # noqa: SLF001 - see above
+    def refused(function_name: str, throttle: bool = False, **_: Any) -> None:
+        if throttle:
+            _say_invocation(function_name, Throttles=1)
+
+    lambda_svc._emit_lambda_logs = ended  # noqa: SLF001 - see above
+    lambda_svc._emit_lambda_metrics = refused  # noqa: SLF001 - see above
+
+
+def _say_invocation(function_name: str, **values: float) -> None:
+    _say("AWS/Lambda", {"FunctionName": function_name.partition(":")[0]}, values)
 
 
 def _tell_logs_of_the_gateway() -> None:

@@ -51,6 +51,10 @@ _CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
+SIGHT: Final = re.compile(r"/(metrics|dashboard)(?=[/?]|$)")
+"""Paths that are no part of the API: the dashboard's page and what it asks for, and the metrics."""
+
+
 class Refused(Exception):
     """A request that the front answers itself, with `status`, the part that is wrong and a sentence."""
 
@@ -67,13 +71,22 @@ class Front(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, listener: socket.socket, upstream: tuple[str, int], prefix: str) -> None:
+    def __init__(
+        self, listener: socket.socket, upstream: tuple[str, int], prefix: str, sight: tuple[str, int] | None = None
+    ) -> None:
         super().__init__(listener.getsockname(), Exchange, bind_and_activate=False)
         self.socket.close()
         self.socket = listener
         self.upstream = upstream
         self.prefix = prefix
+        self._sight = sight
         self._slots = threading.BoundedSemaphore(MAX_REQUESTS_AT_A_TIME)
+
+    def behind(self, path: str) -> tuple[tuple[str, int], str]:
+        """Who answers for `path`, and what is put before it: the API, or the dashboard and the metrics."""
+        if self._sight is not None and SIGHT.match(path):
+            return self._sight, ""
+        return self.upstream, self.prefix
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[None]:
@@ -115,19 +128,24 @@ class Exchange(BaseHTTPRequestHandler):
             self._problem(refused.status, refused.field, refused.reason)
 
     def _exchange(self, body: bytes) -> None:
-        connection = http.client.HTTPConnection(*self.server.upstream, timeout=ANSWER_SECONDS)
+        upstream, prefix = self.server.behind(self.path)
+        connection = http.client.HTTPConnection(*upstream, timeout=ANSWER_SECONDS)
         try:
-            answer, content = self._ask(connection, body)
+            answer, content = self._ask(connection, prefix, body)
         except TimeoutError:
             raise Refused(HTTPStatus.GATEWAY_TIMEOUT, "upstream", f"no answer within {ANSWER_SECONDS} s") from None
         except (OSError, http.client.HTTPException) as error:
-            raise Refused(HTTPStatus.BAD_GATEWAY, "upstream", f"the API could not be reached: {error!r}") from error
+            raise Refused(
+                HTTPStatus.BAD_GATEWAY, "upstream", f"what is behind it could not be reached: {error!r}"
+            ) from error
         finally:
             connection.close()
         self._answer(answer.status, answer.reason, answer.getheaders(), content)
 
-    def _ask(self, connection: http.client.HTTPConnection, body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
-        connection.putrequest(self.command, self.server.prefix + self.path, skip_host=True, skip_accept_encoding=True)
+    def _ask(
+        self, connection: http.client.HTTPConnection, prefix: str, body: bytes
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        connection.putrequest(self.command, prefix + self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self._headers_to_pass_on():
             connection.putheader(name, value)
         connection.putheader("Content-Length", str(len(body)))
@@ -298,9 +316,11 @@ def main() -> None:
     parser.add_argument("--upstream-host", required=True)
     parser.add_argument("--upstream-port", type=int, required=True)
     parser.add_argument("--prefix", required=True, help="put before each path")
+    parser.add_argument("--sight-port", type=int, required=True, help="where the dashboard and the metrics are")
     chosen = parser.parse_args()
     listener = socket.socket(fileno=chosen.socket)
-    front = Front(listener, (chosen.upstream_host, chosen.upstream_port), chosen.prefix)
+    sight = (chosen.upstream_host, chosen.sight_port)
+    front = Front(listener, (chosen.upstream_host, chosen.upstream_port), chosen.prefix, sight)
     # In a thread of its own: `shutdown` waits for the loop that this handler has interrupted.
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=front.shutdown).start())
     front.serve_forever(poll_interval=0.1)

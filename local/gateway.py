@@ -36,10 +36,13 @@ class Gateway:
         """The one address for everything."""
         return f"http://{surroundings.HOST}:{self.port}"
 
-    def open(self, upstream_port: int, prefix: str) -> None:
-        """Serve the address with a front that passes everything on, below `prefix`, to `upstream_port`."""
+    def open(self, upstream_port: int, prefix: str, sight_port: int) -> None:
+        """Serve the address with a front that passes everything on, below `prefix`, to `upstream_port`, but for the
+        dashboard and the metrics, which `sight_port` has.
+        """
         number = self._listener.fileno()
         upstream = ["--upstream-host", surroundings.HOST, "--upstream-port", str(upstream_port), "--prefix", prefix]
+        upstream += ["--sight-port", str(sight_port)]
         self._command = [sys.executable, "-m", "local.front", "--socket", str(number), *upstream]
         self.front = self._start()
 

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local import demo, deployment, emulator, surroundings
 from local.aws import Aws
+from local.dashboard.observatory import Observatory
 from local.deployment import Deployment
 from local.emulator import Emulator
 from local.errors import StackError
@@ -36,6 +37,7 @@ class Running:
     aws: Aws
     gateway: Gateway
     journal: Journal
+    observatory: Observatory
     key: str
 
     def describe(self) -> None:
@@ -74,16 +76,18 @@ def _product(running_emulator: Emulator, gateway: Gateway, options: Options, fol
     # What waits in the queues may not come before the API.
     deployment.set_polling(aws, enabled=False)
     journal = Journal(folder.emulator_log)
+    observatory = Observatory(aws)
+    observatory.open()
     with screen.step("API, demo tenant, first tick"):
         key = demo.put_key(running_emulator.endpoint, deployed.outputs["TablePrefix"], folder)
-        gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default")
+        gateway.open(running_emulator.port, f"/_aws/execute-api/{deployed.api_id}/$default", observatory.port)
         api = demo.Api(gateway.port, surroundings.HOST, key)
         _warm_up(aws, deployed, api)
     if options.demo:
         with screen.step("demo schedules"):
             demo.register(api)
     deployment.set_polling(aws, enabled=True)
-    return Running(folder, running_emulator, aws, gateway, journal, key)
+    return Running(folder, running_emulator, aws, gateway, journal, observatory, key)
 
 
 def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:

@@ -16,6 +16,7 @@ from local.start import Running
 
 LOOK_SECONDS: Final = 0.2
 FLUSH_SECONDS: Final = 10
+JUDGE_SECONDS: Final = 5
 TRIM_SECONDS: Final = 60
 
 
@@ -33,6 +34,7 @@ def _watch(running: Running, screen: Screen) -> None:
     bell = Bell(running.aws)
     forwarder = Forwarder(running.aws)
     flush = _Every(FLUSH_SECONDS, forwarder.flush)
+    judge = _Every(JUDGE_SECONDS, running.observatory.judge)
     tidy = _Every(TRIM_SECONDS, lambda: trim(running.aws))
     while True:
         emulator.require_alive(running.emulator, running.folder)
@@ -40,10 +42,12 @@ def _watch(running: Running, screen: Screen) -> None:
         bell.ring()
         for record in running.journal.new_records():
             forwarder.take(record)
+            running.observatory.take(record)
             attempt = finished_attempt(record)
             if attempt is not None:
                 screen.attempt(attempt)
         flush()
+        judge()
         tidy()
         time.sleep(LOOK_SECONDS)
 

@@ -6,7 +6,6 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -104,7 +103,9 @@ class Look(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
-    do_HEAD: Callable[["Look"], None] = do_GET
+    def do_HEAD(self) -> None:
+        """The same without its content."""
+        self.do_GET()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the standard library
         """Say nothing."""

@@ -1,4 +1,4 @@
-"""The dashboard's rows with their values, as the page draws them: JSON, and nothing that the page would have to know."""
+"""The dashboard's rows with their values, as the page draws them: it need not know what a metric is."""
 
 from collections.abc import Sequence
 from typing import Any, Final
