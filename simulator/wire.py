@@ -124,6 +124,11 @@ class WiredStore:
         self._process = process
         self._heard: tuple[int, int] | None = None
 
+    @property
+    def here(self) -> Any:
+        """Which installation the process belongs to: its settings say, and no call."""
+        return self._store.here
+
     def skew_ms(self) -> int | None:
         """By a Date header of whole seconds: less than a second off looks like none.
 

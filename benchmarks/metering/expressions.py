@@ -23,6 +23,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<=": lambda left, right: left <= right,
     ">": lambda left, right: left > right,
     ">=": lambda left, right: left >= right,
+    "<>": lambda left, right: left != right,
 }
 
 

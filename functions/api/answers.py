@@ -416,6 +416,14 @@ class CrowdedAnswer(Answered):
     is_complete: bool = Field(description="Whether those are all; else the count ended at 1,000 schedules.")
 
 
+class HealthHoldAnswer(Answered):
+    """What everybody is told of an installation that is held."""
+
+    mode: Literal["drain", "standby"] = Field(description="What it leaves.")
+    at: Time | None = Field(description="Since when; null: since it was deployed.")
+    reason: str = Field(description="As it was given.")
+
+
 class HealthAnswer(Answered):
     """What the API says about itself."""
 
@@ -427,6 +435,7 @@ class HealthAnswer(Answered):
     last_sweep_at: Time | None = Field(
         description="When the scheduler last looked at itself whole, which it does each minute; null: never yet."
     )
+    hold: HealthHoldAnswer | None = Field(description="Why nothing is claimed; null: the scheduler is at work.")
 
 
 class FieldAnswer(Answered):

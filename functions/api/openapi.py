@@ -63,6 +63,7 @@ TAGS: Final = {
     "incidents": "What was promised and is broken, from when that is noticed until it is whole again.",
     "notices": "What became of each message.",
     "freezes": "A label, a tenant or a tier in which nothing starts, in one write.",
+    "holds": "The installation in which nothing is claimed: for an update, or as a second region.",
     "breakers": "Targets that fail again and again, and are left alone for a while.",
     "lint": "What about schedules will surprise, and when many fire at once.",
     "preview": "When a trigger would fire.",

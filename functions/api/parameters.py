@@ -28,6 +28,7 @@ ALERT_ID: Final = r"^[0-9a-z]{1,40}$"
 BREAKER_ID: Final = rf"^(?:[a-z_]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$"
 MESSAGE_ID: Final = r"^[0-9]{15}\.[A-Za-z0-9_-]{1,100}$"
 KEY_ID: Final = r"^[A-Za-z0-9-]{1,64}$"
+REGION: Final = r"^[a-z]{2}(?:-[a-z]{1,12}){1,3}-[0-9]{1,2}$"
 ACTION: Final = "^[a-z_]{0,64}$"
 PREFIX: Final = r"^[A-Za-z0-9._-]{0,64}$"
 
@@ -68,6 +69,10 @@ BreakerId = Annotated[
         pattern=BREAKER_ID,
         description="A breaker's id; a schedule's is `schedule-` with the schedule's own.",
     ),
+]
+RegionQuery = Annotated[
+    str | None,
+    Query(pattern=REGION, description="An AWS region that shares these tables; left out: the one that answers."),
 ]
 FreezeId = Annotated[str, Path(pattern=ID, description="A freeze's id.")]
 CalendarName = Annotated[str, Path(pattern=CALENDAR_NAME, description="A calendar's name.")]

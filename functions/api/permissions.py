@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cronfleet import bootstrap
-from cronfleet.domain.errors import Conflict, Invalid, NotFound, TenantSuspended
+from cronfleet.domain.errors import Conflict, Invalid, NotFound, OnStandby, TenantSuspended
+from cronfleet.domain.hold import hold_words
 from cronfleet.domain.role import Role
 from cronfleet.domain.tenant import ID_PATTERN, Tenant, TenantStatus
 from cronfleet.services.access import Caller
 from cronfleet.services.admission import Admission
+from cronfleet.services.changing import answer_of
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.settings import from_environment
 
 from .requests import ADMITTED, TENANT_HEADER, credential_of, tenant_asked_for
@@ -119,6 +122,9 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/tenants/{tenant_id}/keys/{key_id}/rotate"): Role.TENANT_ADMIN,
     ("DELETE", "/v1/tenants/{tenant_id}/keys/{key_id}"): Role.TENANT_ADMIN,
     # All tenants.
+    ("GET", "/v1/hold"): Role.PLATFORM_ADMIN,
+    ("POST", "/v1/hold"): Role.PLATFORM_ADMIN,
+    ("DELETE", "/v1/hold"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/dead-letters/unreadable/{unreadable_id}/discard"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/tenants"): Role.PLATFORM_ADMIN,
     ("GET", "/v1/tenants"): Role.PLATFORM_ADMIN,
@@ -129,6 +135,15 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/tenants/{tenant_id}/deletion"): Role.PLATFORM_ADMIN,
 }
 """The least role for each route, by method and path. A test fails for a route without a line."""
+
+
+IN_A_STANDBY: Final = frozenset({("POST", "/v1/hold"), ("DELETE", "/v1/hold")})
+"""The changes that can be made where nothing else can be changed."""
+
+
+@functools.cache
+def _board() -> Noticeboard:
+    return bootstrap.noticeboard(from_environment())
 
 
 @functools.cache
@@ -144,6 +159,8 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
     """
     needed = ROLES[method, path]
     if needed is PUBLIC:
+        if method != "GET":
+            _require_release(method, path)
         return
     reads = method == "GET" or needed is Role.VIEWER
     at_home = _admission().at_home(credential_of(event), reads=reads)
@@ -152,7 +169,18 @@ def admit(event: dict[str, Any], method: str, path: str, tenant_in_path: str | N
     _check_home(at_home.tenant, reads=reads)
     if caller.acting_for:
         _check_status(caller.tenant, method, path, reads=reads)
+    if not reads:
+        _require_release(method, path)
     event["requestContext"][ADMITTED] = caller
+
+
+def _require_release(method: str, path: str) -> None:
+    """Raises `OnStandby` where a change would be made beside the installation that is active."""
+    if (method, path) in IN_A_STANDBY:
+        return
+    hold = answer_of(_board().hold)
+    if hold is not None and hold.is_standby:
+        raise OnStandby(hold_words(hold))
 
 
 def _in_tenant(event: dict[str, Any], caller: Caller, tenant_in_path: str | None) -> Caller:

@@ -22,6 +22,7 @@ from cronfleet.domain.errors import (
     KeyReused,
     Miscounted,
     NotFound,
+    OnStandby,
     QuotaExceeded,
     RateLimited,
     Stale,
@@ -29,7 +30,7 @@ from cronfleet.domain.errors import (
 )
 
 from .operation_schemas import ID_OR_NONE, SIGNATURE
-from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, MESSAGE_ID, OPERATION_ID, PREFIX, SUBJECT
+from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, MESSAGE_ID, OPERATION_ID, PREFIX, REGION, SUBJECT
 from .reading import NotJson, TooLarge, dotted, kind_of
 from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
@@ -206,6 +207,8 @@ def _of_state(error: CronfleetError) -> Problem:
         case Conflict():
             why = (FieldError("status", str(error)),)
             return Problem(409, "conflict", "Its state does not allow this", str(error), why)
+        case OnStandby():
+            return Problem(409, "standby", "This installation is a standby", str(error))
         case QuotaExceeded(quota=quota, use=use, limit=limit):
             why, more = (FieldError(quota, str(error)),), {"quota": quota, "use": use, "limit": limit}
             return Problem(409, "quota-exceeded", "The quota does not allow this", str(error), why, members=more)
@@ -286,6 +289,7 @@ PATTERNS: Final = {
     KEY_ID: "{shown} is no id of an API key: copy one from GET /v1/tenants/{{id}}/keys",
     SUBJECT: "{shown} is no subject: write one as schedule:billing-nightly, or tenant",
     ACTION: "{shown} is no action: write one as GET /v1/audit shows it, such as pause",
+    REGION: "{shown} is no AWS region: write one as eu-west-1",
     PREFIX: "{shown} begins no id: write up to 64 letters, digits, dots, dashes and underscores",
     TEXT: "holds a control character; write text, with tabs and line breaks at most",
 }

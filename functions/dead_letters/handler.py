@@ -7,7 +7,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from cronfleet import bootstrap, settings
-from cronfleet.domain.errors import ClockSkewed, Contended, Invalid
+from cronfleet.domain.errors import ClockSkewed, Contended, Invalid, OnStandby
 from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.services.undelivered import Undelivered
@@ -30,7 +30,7 @@ def _handled(record: dict[str, Any]) -> bool:
     delivery = _delivery(record)
     try:
         _take(record["body"], delivery)
-    except (NoAnswer, Contended, ClockSkewed) as error:
+    except (NoAnswer, Contended, ClockSkewed, OnStandby) as error:
         logger.warning("dead_message_unfinished", extra={"error": str(error)})
         return False
     except Exception:

@@ -19,6 +19,7 @@ from infra.config.identity import oidc_of
 from infra.config.logs import Logs, logs_of
 from infra.config.long_workers import LongWorkers, long_workers_of
 from infra.config.platform import Architecture, Platform, platform_of
+from infra.config.regions import Regions, regions_of
 from infra.config.rollout import Rollout, rollout_of
 from infra.config.tables import Tables, tables_of
 from infra.config.targets import installation_of
@@ -58,6 +59,7 @@ class Config:
     logs: Logs
     long_workers: LongWorkers
     alarms: Alarms
+    regions: Regions
     rollout: Rollout
     api: Api
     edge: Edge | None
@@ -112,6 +114,7 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
         logs=logs_of(context, local=local),
         long_workers=long_workers_of(context, local=local),
         alarms=alarms_of(context),
+        regions=regions_of(context),
         rollout=rollout_of(context, local=local),
         api=api,
         edge=edge_of(context, api),

@@ -10,7 +10,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, UPDATE, WRITE, JobStore
 from infra.constructs.rollout import Shift
 from infra.constructs.target_roles import caller_arns
 
@@ -52,6 +52,8 @@ class Api(Function):
         job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
         job_store.grant(self.role, schema.SHARDS, LOOK_UP + QUERY)
+        # A hold shuts the leases of shards.
+        job_store.grant_partition(self.role, schema.SHARDS, UPDATE, schema.SHARD_PARTITIONS)
         # Of that table it writes messages that nobody can read, and nothing else.
         job_store.grant_partition(self.role, schema.SHARDS, APPEND, schema.UNREADABLE)
         job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))

@@ -115,6 +115,7 @@ def _environment(config: Config, part: Part) -> dict[str, str]:
     return {
         settings.TABLE_PREFIX: config.prefix,
         settings.SHARDS: str(config.shards),
+        settings.STANDBY: config.regions.standby,
         # Empty: zones come from the pinned tzdata package, never from the host.
         "PYTHONTZPATH": "",
         "POWERTOOLS_SERVICE_NAME": part.name,

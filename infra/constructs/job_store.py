@@ -52,8 +52,11 @@ class JobStore:
             role.add_to_policy(iam.PolicyStatement(actions=["dynamodb:Query"], resources=queried))
 
     def grant_partition(self, role: iam.Role, table: schema.Table, actions: tuple[str, ...], partition: str) -> None:
-        """Let `role` do `actions` on the items of one partition of `table`."""
-        only = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]}}
+        """Let `role` do `actions` on the items of one partition of `table`, or of all that begin as `partition` does,
+        where that ends with a star.
+        """
+        test = "StringLike" if partition.endswith("*") else "StringEquals"
+        only = {f"ForAllValues:{test}": {"dynamodb:LeadingKeys": [partition]}}
         arn = self._arn(role, table)
         role.add_to_policy(iam.PolicyStatement(actions=list(actions), resources=[arn], conditions=only))
         self._grant_key(role, actions)

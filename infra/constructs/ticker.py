@@ -10,7 +10,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import LOOK_UP, UPDATE, JobStore
+from infra.constructs.job_store import LOOK_UP, QUERY, UPDATE, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.rollout import Shift
 
@@ -36,4 +36,6 @@ class Ticker(Function):
         job_store.grant(self.role, schema.SHARDS, LOOK_UP)
         # It notes how many shards it serves.
         job_store.grant_partition(self.role, schema.SHARDS, UPDATE, schema.FIRST_SHARD)
+        # The noticeboard says whether the installation stands by: then nobody waits for ticks.
+        job_store.grant(self.role, schema.TENANTS, QUERY)
         EveryMinute(self, "EveryMinute", name=self.name, function=self.live)

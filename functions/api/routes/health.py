@@ -6,6 +6,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
 from cronfleet import bootstrap
+from cronfleet.domain.hold import Hold
 from cronfleet.domain.instant import to_text
 from cronfleet.services.health import Health
 from cronfleet.settings import from_environment
@@ -22,6 +23,12 @@ def _service() -> Health:
     return bootstrap.health(from_environment())
 
 
+def _said_of(hold: Hold | None) -> dict[str, str | None] | None:
+    if hold is None:
+        return None
+    return {"mode": hold.mode.value, "at": to_text(hold.at) if hold.at else None, "reason": hold.reason}
+
+
 @router.get("/v1/health", summary="Ask whether all is well")
 def health() -> Response[HealthAnswer]:
     """503 when the job store does not answer."""
@@ -33,5 +40,6 @@ def health() -> Response[HealthAnswer]:
         "store": "ok" if report.store_answers else "silent",
         "time": to_text(report.time_at),
         "last_sweep_at": None if report.last_sweep_at is None else to_text(report.last_sweep_at),
+        "hold": _said_of(report.hold),
     }
     return Response(200 if report.store_answers else 503, JSON, body)

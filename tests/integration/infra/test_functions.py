@@ -54,7 +54,7 @@ def test_there_is_one_function_for_each_part_and_a_worker_for_each_tier(on_aws: 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_gets_the_settings_it_reads_and_no_others(on_aws: Assembly, function: str) -> None:
     ours = {name for name in variables(on_aws, function) if name.startswith("CRONFLEET_")}
-    assert ours == {settings.TABLE_PREFIX, settings.SHARDS} | NEEDS[function]
+    assert ours == {settings.TABLE_PREFIX, settings.SHARDS, settings.STANDBY} | NEEDS[function]
 
 
 def test_all_settings_there_are_reach_some_function(on_aws: Assembly) -> None:
@@ -128,7 +128,7 @@ def test_wildcards_stand_only_where_tenants_choose_the_name(on_aws: Assembly) ->
 @pytest.mark.parametrize(
     ("function", "allowed"),
     [
-        ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem"}),
+        ("ticker", LOGS | {"sqs:SendMessage", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"}),
         ("authorizer", LOGS | {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}),
         ("api", LOGS | READS | WRITES | TELLS),
         (
@@ -173,8 +173,10 @@ def test_beside_the_leases_the_api_writes_nothing_but_messages_that_nobody_can_r
         for one in on_aws.statements("api")
         if "/cronfleet-shards" in json.dumps(one["Resource"]) and set(as_list(one["Action"])) & WRITES
     ]
-    assert [one["Condition"] for one in writes] == [
-        {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["UNREADABLE"]}}
+    assert [(one["Action"], one["Condition"]) for one in writes] == [
+        # A hold shuts a lease; whatever else stands in a shard's partition is put, and never updated.
+        ("dynamodb:UpdateItem", {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SHARD#*"]}}),
+        ("dynamodb:PutItem", {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["UNREADABLE"]}}),
     ]
 
 

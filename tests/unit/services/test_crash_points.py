@@ -123,7 +123,7 @@ def test_the_scene_passes_through_every_call_that_matters() -> None:
             *("insert_run", "get_run", "get_timer", "get_definition", "replace_run", "take_gate", "call", "commit"),
             *("get_notices", "get_breaker", "put_breaker"),
         },
-        SWEEPER: {"get_tenants", "get_lease", "get_books", "batches", "get_runs", "send", "put_books"},
+        SWEEPER: {"get_notices", "get_tenants", "get_lease", "get_books", "batches", "get_runs", "send", "put_books"},
     }
     for function, names in calls.items():
         heard = {one.step.split()[-1] for one in moments(busy, function, all_moments=True)}

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from cronfleet.services.freezing import Freezing
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
+    from cronfleet.services.holds import Holds
     from cronfleet.services.imports import Imports
     from cronfleet.services.incidents import Incidents
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
+    from cronfleet.services.noticeboard import Noticeboard
     from cronfleet.services.noticing import Noticing
     from cronfleet.services.objectives import ScheduleObjectives
     from cronfleet.services.operation_doer import OperationDoer
@@ -115,7 +117,7 @@ def errand_message_of(body: str) -> ErrandMessage:
 def _store(settings: Settings) -> "DynamoJobStore":
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 
-    return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock())
+    return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock(), settings.here)
 
 
 def _run_queue(settings: Settings) -> "SqsRunQueue":
@@ -534,6 +536,20 @@ def freezing(settings: Settings) -> "Freezing":
     from cronfleet.services.freezing import Freezing
 
     return Freezing(store=_store(settings), clock=SystemClock(), ids=SystemIds())
+
+
+def holds(settings: Settings) -> "Holds":
+    """How this installation is held and released."""
+    from cronfleet.services.holds import Holds
+
+    return Holds(store=_store(settings), clock=SystemClock(), ids=SystemIds(), shards=settings.shards)
+
+
+def noticeboard(settings: Settings) -> "Noticeboard":
+    """What every process has to know, by reads at most a second old."""
+    from cronfleet.services.noticeboard import Noticeboard
+
+    return Noticeboard(_store(settings), SystemClock(), consistent=False)
 
 
 def breakers(settings: Settings) -> "Breakers":

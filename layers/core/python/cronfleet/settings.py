@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cronfleet.domain import shard
+from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.tenant import TIERS
@@ -30,6 +31,8 @@ INSTALLATION: Final = "CRONFLEET_INSTALLATION"
 TARGET_CALLERS: Final = "CRONFLEET_TARGET_CALLERS"
 TRUST_IS_ENFORCED: Final = "CRONFLEET_TRUST_IS_ENFORCED"
 LONG_WORKERS: Final = "CRONFLEET_LONG_WORKERS"
+STANDBY: Final = "CRONFLEET_STANDBY"
+"""The name of the standby as which an installation is deployed: it is held until that is released."""
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -100,6 +103,7 @@ class Settings:
     """The name of the secret between the edge and the API; empty where there is no edge."""
     has_long_workers: bool = False
     """Whether attempts may take hours."""
+    here: Here = ANYWHERE
     log_region: str = ""
     log_group: str = ""
     log_stream: str = ""
@@ -190,6 +194,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         oidc=_oidc(env),
         edge_secret=env.get(EDGE_SECRET, ""),
         has_long_workers=_flag(env, LONG_WORKERS),
+        here=Here(env.get("AWS_REGION", ""), env.get(STANDBY, "")),
         log_region=env.get("AWS_REGION", ""),
         log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),
         log_stream=env.get("AWS_LAMBDA_LOG_STREAM_NAME", ""),

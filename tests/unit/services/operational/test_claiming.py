@@ -74,7 +74,7 @@ def test_twenty_dispatchers_in_parallel_and_a_redelivered_tick_make_one_run(seed
 
 
 @pytest.mark.parametrize("error", [NoAnswer("throttled"), NoAnswer("time-out"), RuntimeError("unknown")])
-def test_nothing_is_read_or_sent_without_a_lease_that_was_confirmed(error: Exception) -> None:
+def test_nothing_that_is_due_is_read_or_sent_without_a_lease_that_was_confirmed(error: Exception) -> None:
     """O03: whatever the store says instead of yes, and the next tick recovers."""
     world = World(TWO)
     world.add(timer(cron("0 2 * * *"), TWO))
@@ -87,7 +87,7 @@ def test_nothing_is_read_or_sent_without_a_lease_that_was_confirmed(error: Excep
 
     with pytest.raises(type(error)):
         tick_with(world, refuses)
-    assert set(asked) == {"skew_ms", "take_lease"} or set(asked) == {"take_lease"}
+    assert set(asked) - {"skew_ms"} == {"get_notices", "take_lease"}
     assert not world.sent
     world.clock.advance(5 * SECOND)
     world.tick()

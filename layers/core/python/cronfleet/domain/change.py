@@ -203,6 +203,7 @@ def _paced_anew(timer: Timer, before: Policies, policies: Policies) -> Timer:
     backlog = timer.backlog
     if backlog is not None and policies.misfire.per_minute != before.misfire.per_minute:
         backlog = backlog.paced(Cause.OUTAGE, policies.misfire.per_minute)
+        backlog = backlog.paced(Cause.HOLD, policies.misfire.per_minute)
     if backlog is not None and policies.after_pause.per_minute != before.after_pause.per_minute:
         backlog = backlog.paced(Cause.PAUSE, policies.after_pause.per_minute)
     return replace(timer, backlog=backlog)

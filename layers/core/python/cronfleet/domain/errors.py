@@ -121,6 +121,13 @@ class ClockSkewed(CronfleetError):
         self.skew_ms = skew_ms
 
 
+class OnStandby(CronfleetError):
+    """The installation is a standby: it can be read, and nothing in it be changed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"nothing can be changed here, since {why}; ask the active installation, or release this one")
+
+
 class TenantSuspended(CronfleetError):
     """The caller's tenant is suspended, or is being deleted: its credentials may read, or do nothing at all."""
 

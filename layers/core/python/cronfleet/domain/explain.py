@@ -20,6 +20,7 @@ from cronfleet.domain.execution import Execution
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Said, Value
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import freeze_of, frozen_reason, in_force
+from cronfleet.domain.hold import Hold, hold_detail, hold_words
 from cronfleet.domain.holding import held_reason, shadow_reason
 from cronfleet.domain.instant import DAY, SECOND, Instant, to_text
 from cronfleet.domain.join import missing, waiting_reason
@@ -329,8 +330,17 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     if fire.due_at > facts.now:
         return _ahead(at, fire.due_at, "its time has not come")
     late = _seconds(facts.now - fire.due_at)
+    if facts.hold is not None:
+        return _held_up(at, fire, facts.hold, late)
     text = f"it has been due since {to_text(fire.due_at)}, {late} s ago, and no dispatcher has claimed it yet"
     return Explanation(at, Code.DUE, text, {"due_at": to_text(fire.due_at), "late_seconds": late})
+
+
+def _held_up(at: Instant, fire: Fire, hold: Hold, late: float) -> Explanation:
+    """A fire that is due while the installation is held."""
+    text = f"it has been due since {to_text(fire.due_at)}, and nothing is claimed: {hold_words(hold)}"
+    detail: dict[str, Value] = {"due_at": to_text(fire.due_at), "late_seconds": late}
+    return Explanation(at, Code.HELD, text, detail | _detail_of(Reason(Code.HELD, text, hold_detail(hold))))
 
 
 def _deferred(at: Instant, timer: Timer, reason: Reason) -> Explanation:

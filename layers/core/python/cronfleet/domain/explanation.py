@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.hold import Hold
 from cronfleet.domain.instant import DAY, Instant
 from cronfleet.domain.lifeline import Span
 from cronfleet.domain.reason import Code, Reason
@@ -84,6 +85,8 @@ class Facts:
     """How far back the tenant is shown what has happened."""
     freezes: Sequence[Freeze] = ()
     """Those of the schedule that are in force, are to come to their end, or have lately ended."""
+    hold: Hold | None = None
+    """What holds the whole installation."""
     zone_data: ZoneRelease | None = None
     """What a zoned trigger is read with today, and since when; asked for only where a fire has no trace."""
 
@@ -93,6 +96,7 @@ RUN_DETAILS: Final = f"run_id epoch version due_at batch claimed_at started_at l
 """Of whatever became, or is to become, a run."""
 _RANGE: Final = "from_nominal_at until_nominal_at"
 _ENDED: Final = f"{RUN_DETAILS} attempts errors"
+_HOLD: Final = "hold_id mode by held_at why"
 _NEAR: Final = "version earlier_at later_at"
 _CALENDAR: Final = "calendar calendar_version mode date day label rolled_to_at covers_until"
 
@@ -114,7 +118,8 @@ DETAILS: Final[Mapping[Code, str]] = {
     Code.PARENTS: f"{_ENDED} parents missing",
     Code.PARENT_LATE: f"{_ENDED} parents missing",
     Code.WAITS_FOR_PARENTS: f"{RUN_DETAILS} parents missing",
-    Code.MISSED: f"{RUN_DETAILS} {_RANGE}",
+    Code.MISSED: f"{RUN_DETAILS} {_RANGE} {_HOLD} released_at",
+    Code.HELD: f"due_at late_seconds {_HOLD}",
     Code.PAUSED: f"{_ENDED} {_RANGE} by why paused_at resume_at",
     Code.NOT_ON: f"{_ENDED} {_RANGE} status by held_at parked_code parked_at why",
     Code.SHADOW: f"{RUN_DETAILS} {_RANGE} by shadow_at",

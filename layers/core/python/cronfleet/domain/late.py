@@ -21,6 +21,8 @@ class Cause(StrEnum):
     """The tenant had more due than its rate; a fire is deferred one by one, and `noticed_at` is when it was due."""
     FREEZE = "freeze"
     """A freeze held the schedule."""
+    HOLD = "hold"
+    """The installation was held: drained for an update, or a standby until another region failed."""
 
 
 _WORDS: Final = {
@@ -29,6 +31,7 @@ _WORDS: Final = {
     Cause.ZONE_DATA: "new zone data moved it there",
     Cause.RATE: "the tenant had more due than its rate, or its limit of runs at once, left room for",
     Cause.FREEZE: "a freeze held the schedule then",
+    Cause.HOLD: "the installation was held then",
 }
 
 

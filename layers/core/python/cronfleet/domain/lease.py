@@ -26,7 +26,8 @@ class ShardLease:
     `owner` is unique per invocation and `fence` rises with each. `slot_at` is the last slot served. `open_batch`
     is what the predecessor announced and did not close; `last_batch` the newest announced, closed or open, and
     `last_losers` the positions of its claims that somebody else won, once it is closed. `shards`, which the lease of
-    shard 0 alone says, is how many are served: what waits in one waits there, so it never becomes fewer.
+    shard 0 alone says, is how many are served: what waits in one waits there, so it never becomes fewer. `shut_rev` and
+    `shut_in` say of which hold, in which region, one has to know to take the shard.
     """
 
     shard: int
@@ -38,6 +39,12 @@ class ShardLease:
     last_batch: BatchId | None = None
     last_losers: frozenset[int] = frozenset()
     shards: int = 0
+    shut_rev: int = 0
+    shut_in: str = ""
+
+    def is_shut(self, region: str, known: int) -> bool:
+        """Whether it is kept from whoever, in `region`, knows its switch as it was with the `rev` `known`."""
+        return self.shut_rev > known and self.shut_in == region
 
 
 def slot_of(instant: Instant) -> Instant:

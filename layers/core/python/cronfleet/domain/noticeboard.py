@@ -12,6 +12,7 @@ from typing import Final
 
 from cronfleet.domain.errors import Conflict
 from cronfleet.domain.freeze import FreezeDirectory
+from cronfleet.domain.hold import Switch
 from cronfleet.domain.instant import Instant
 
 SHEETS: Final = 8
@@ -80,11 +81,15 @@ def posted(sheet: Sheet, name: str, notice: Notice | None, *, now: Instant, chan
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """The whole board as it was read. `directory` is `None` if unreadable; `unreadable` says why."""
+    """The whole board as it was read. `directory` is `None` if unreadable, and so is `switch`, which says how this
+    installation is held; `unreadable` says why. `elsewhere` are the switches of other regions that share these tables.
+    """
 
     directory: FreezeDirectory | None = field(default_factory=FreezeDirectory)
     sheets: tuple[Sheet, ...] = ()
     unreadable: tuple[str, ...] = ()
+    switch: Switch | None = field(default_factory=Switch)
+    elsewhere: tuple[Switch, ...] = ()
 
     def about(self, topic: Topic, name: str, now: Instant) -> Notice | None:
         """The notice about `name`, if it counts."""

@@ -97,6 +97,8 @@ class Code(StrEnum):
     """It is claimed, no worker has started it in time, and the sweeper has sent it again."""
     DUE = "due"
     """It is due, and no dispatcher has claimed it yet."""
+    HELD = "held"
+    """It is due, and the installation is held, so that nothing is claimed."""
     NOT_DUE = "not_due"
     """Its time has not come."""
     BEFORE_START = "before_start"

@@ -33,7 +33,7 @@ from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDepe
 from cronfleet.ports.errands import ErrandStore, PutErrand
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.gates import GateStore, GuardWrite
-from cronfleet.ports.noticeboard import NoticeStore, PutSheet
+from cronfleet.ports.noticeboard import NoticeStore, PutSheet, PutSwitch
 from cronfleet.ports.operations import OperationStore, PutOperation
 from cronfleet.ports.page import Page
 from cronfleet.ports.peeking import PeekStore
@@ -230,6 +230,7 @@ Put: TypeAlias = (
     | PutFreezeDirectory
     | PutFreezeList
     | PutSheet
+    | PutSwitch
     | PutApiKey
     | ListApiKey
     | InsertDeletion
@@ -367,10 +368,20 @@ class RunStore(Protocol):
 class ShardStore(TimedStore, Protocol):
     """Shard leases, the dispatch log, the due index, claims, and the sweeper's books."""
 
-    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
-        """Take the shard for a slot: `None` when the slot was served, or another's lease is live at `now`.
+    def take_lease(
+        self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant, *, known: int = 0
+    ) -> ShardLease | None:
+        """Take the shard for a slot: `None` when the slot was served, another's lease is live at `now`, or the shard
+        was shut by a hold that is newer than the `rev` of the switch that is `known`.
 
         The lease returned holds the new fence and the batch that a predecessor left open.
+        """
+        ...
+
+    def shut(self, shard: int, rev: int) -> None:
+        """Keep from the shard whoever does not know of the hold that was written with `rev` of this region's switch.
+
+        It raises the fence: whoever has the shard announces nothing more. What it has announced stays open.
         """
         ...
 

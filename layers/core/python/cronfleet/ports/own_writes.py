@@ -20,6 +20,7 @@ from cronfleet.ports.job_store import (
     PutHeartbeat,
     PutOperation,
     PutSheet,
+    PutSwitch,
     PutTenant,
     PutZoneRelease,
     ReplaceRun,
@@ -46,7 +47,7 @@ def proves_commit(write: Write, stored: Any) -> bool:
             return type(stored) is type(thing) and stored.change_id == thing.change_id
         case PutBreaker(thing) if thing.change_id:
             return stored is not None and stored.change_id == thing.change_id
-        case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing):
+        case PutFreezeDirectory(thing) | PutFreezeList(thing) | PutSheet(thing) | PutSwitch(thing):
             return stored is not None and stored.change_id == thing.change_id
         case PutAlert(thing) | SettleUnreadable(thing):
             return bool(stored == thing)

@@ -14,6 +14,7 @@ from cronfleet.ports.errands import Doer
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.true_clock import true_now
 
 
@@ -26,6 +27,8 @@ class Handled(StrEnum):
     """The doer raised: the errand comes again, later each time."""
     STALE = "stale"
     """It is about an errand that was moved or retired since, or whose lease is nearly over."""
+    HELD = "held"
+    """The installation is a standby: the errand is due again when its lease is over, and waits for the release."""
 
 
 class Clerk:
@@ -39,12 +42,15 @@ class Clerk:
         self._clock = clock
         self._telemetry = telemetry
         self._doers = errands
+        self._board = Noticeboard(store, clock, telemetry, consistent=False)
 
     def handle(self, message: ErrandMessage, deadline_at: Instant) -> Handled:
         """Carry the errand on until its lease is nearly over, or until `deadline_at`.
 
         Raises `NoAnswer` when the store stays silent and `ClockSkewed`: the errand is due again after its lease.
         """
+        if self._board.is_standby():
+            return self._noted(message, Handled.HELD)
         errand = self._read(message)
         now = true_now(self._store, self._clock, self._telemetry, lambda: self._read(message), errand=message.errand_id)
         if errand is None or errand.rev != message.rev:

@@ -37,6 +37,7 @@ from cronfleet.domain.dispatch_plan import (
 from cronfleet.domain.errand import Errand
 from cronfleet.domain.fairness import rounds
 from cronfleet.domain.frozen import FROZEN_STRETCH, apart, looks_back
+from cronfleet.domain.held_time import attributed
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.late import Cause
@@ -108,6 +109,8 @@ class _Serving:
     allotments: Allotments
     slots: SlotAllotments
     yielding: Yielding
+    closed: _Closed
+    """The last batch whose claims are all decided."""
     tenants: dict[str, Tenant] = field(default_factory=dict)
     waiting: list[Part] = field(default_factory=list)
     noted: list[Claim] = field(default_factory=list)
@@ -126,6 +129,10 @@ class _Serving:
         self.yielding.add(made.yielding)
         self.noted += made.noted
         self.amiss += (*made.parks, *made.resumes, *made.outdated)
+
+
+class Held(Exception):
+    """The installation is held since this tick began: nothing more is announced."""
 
 
 class LeaseLost(Exception):
@@ -178,19 +185,28 @@ class Dispatcher:
 
     def _serve(self, tick: Tick, deadline_at: Instant) -> TickReport:
         report = TickReport(tick.shard)
+        switch = self._freezes.board.switch()
+        hold = switch.in_force(self._store.here)
+        if hold is not None and hold.is_standby:
+            report.served = Served.HELD
+            return report
         now = self._now(tick.shard)
         if tick.slot_at > now + MAX_SKEW:
             report.served = Served.EARLY
             return report
         owner = self._ids.unique()
+        until = lease_until(tick.slot_at, now)
         lease = ask(
-            lambda: self._store.take_lease(tick.shard, tick.slot_at, owner, lease_until(tick.slot_at, now), now)
+            lambda: self._store.take_lease(tick.shard, tick.slot_at, owner, until, now, known=switch.rev),
         )
         if lease is None:
             report.served = Served.NOT_OURS
             return report
         try:
-            self._drain(lease, tick.shards or self._shards, now, deadline_at, report)
+            if hold is None:
+                self._drain(lease, tick.shards or self._shards, now, deadline_at, report)
+            else:
+                self._finish_held(lease, report)
         except LeaseLost:
             report.served = Served.LOST_LEASE
             self._telemetry.count("leases_lost")
@@ -209,27 +225,49 @@ class Dispatcher:
         closed = _Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
-        serving = self._serving(lease, shards, now, deadline_at)
-        while not serving.look_ahead.is_over:
-            made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
-            for claims in self._in_batches(serving, made):
-                closed = self._dispatch(lease, closed, claims, serving.slots, report)
-            serving.set_aside(made)
-            if self._is_to_stop(serving):
-                break
-        self._put_right(serving, report)
-        for claims in self._yielding(serving):
-            closed = self._dispatch(lease, closed, claims, serving.slots, report)
-        for claims in self._noted(serving):
-            closed = self._dispatch(lease, closed, claims, serving.slots, report)
-        self._defer_all(serving, report)
-        report.errands = self._errands.send_due(serving.errands, serving.now, serving.works_until)
+        serving = self._serving(lease, shards, now, deadline_at, closed)
+        try:
+            self._go_through(lease, serving, report)
+        except Held:
+            report.served = Served.HELD
+        closed = serving.closed
         serving.slots.close()
         is_open = lease.open_batch is not None or report.batches > 0
         if is_open and ask(lambda: self._store.release(lease, closed.losers)):
             serving.slots.lost(closed.lost)
 
-    def _serving(self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant) -> "_Serving":
+    def _go_through(self, lease: ShardLease, serving: "_Serving", report: TickReport) -> None:
+        """Everything that is due, in the order in which somebody waits for it. Raises `Held` when it must stop."""
+        while not serving.look_ahead.is_over:
+            made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
+            for claims in self._in_batches(serving, made):
+                self._dispatch(lease, serving, claims, report)
+            serving.set_aside(made)
+            if self._is_to_stop(serving):
+                break
+        self._put_right(serving, report)
+        for claims in self._yielding(serving):
+            self._dispatch(lease, serving, claims, report)
+        for claims in self._noted(serving):
+            self._dispatch(lease, serving, claims, report)
+        self._defer_all(serving, report)
+        self._stop_if_held()
+        report.errands = self._errands.send_due(serving.errands, serving.now, serving.works_until)
+
+    def _finish_held(self, lease: ShardLease, report: TickReport) -> None:
+        """Under a hold what a predecessor had announced is finished, and nothing else done: it was claimed in part."""
+        report.served = Served.HELD
+        if lease.open_batch is not None:
+            closed = self._finish(lease.open_batch, report)
+            ask(lambda: self._store.release(lease, closed.losers))
+
+    def _stop_if_held(self) -> None:
+        if self._freezes.board.hold() is not None:
+            raise Held
+
+    def _serving(
+        self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant, closed: _Closed
+    ) -> "_Serving":
         tally = Tally()
         return _Serving(
             now,
@@ -239,6 +277,7 @@ class Dispatcher:
             Allotments(self._store, shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
             SlotAllotments(self._store, now),
             Yielding(now),
+            closed,
         )
 
     def _apart(self, serving: "_Serving", items: Sequence[DueItem]) -> Sequence[Claimable]:
@@ -342,18 +381,16 @@ class Dispatcher:
         """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""
         return FROZEN_STRETCH if looks_back(self._freezes.directory().ends(), now) else LOOK_AHEAD
 
-    def _dispatch(
-        self,
-        lease: ShardLease,
-        before: "_Closed",
-        claims: Sequence[Claim],
-        slots: SlotAllotments,
-        report: TickReport,
-    ) -> "_Closed":
-        """Write a batch, announce it (which closes the one before), and only then carry it out."""
+    def _dispatch(self, lease: ShardLease, serving: "_Serving", claims: Sequence[Claim], report: TickReport) -> None:
+        """Write a batch, announce it (which closes the one before), and only then carry it out. Raises `Held`."""
+        self._stop_if_held()
+        before, slots = serving.closed, serving.slots
         report.batches += 1
         batch_id = BatchId(lease.shard, lease.fence, report.batches)
         claimed_at = self._now(lease.shard)
+        ended = self._freezes.board.switch().ended
+        if ended:
+            claims = [attributed(claim, ended, claimed_at) for claim in claims]
         batch = Batch(batch_id, before.batch_id, claimed_at, tuple(claims), before.losers)
         slots.logged(claims)
         ask(lambda: self._store.put_batch(batch))
@@ -362,7 +399,7 @@ class Dispatcher:
             raise LeaseLost
         slots.lost(before.lost)
         closed = self._carry_out(batch, report)
-        return replace(closed, lost=tuple(batch.claims[place] for place in closed.losers))
+        serving.closed = replace(closed, lost=tuple(batch.claims[place] for place in closed.losers))
 
     def _finish(self, batch_id: BatchId, report: TickReport) -> "_Closed":
         """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""

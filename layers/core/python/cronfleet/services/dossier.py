@@ -13,6 +13,7 @@ from cronfleet.domain.claim import Batch, BatchId, ScheduleClaim
 from cronfleet.domain.explain import explain, may_be_claimed
 from cronfleet.domain.explanation import Claimed, Explanation, Facts, Replaced
 from cronfleet.domain.freeze import Freeze
+from cronfleet.domain.hold import Hold
 from cronfleet.domain.instant import EARLIEST, LATEST, Instant
 from cronfleet.domain.left_behind import CLAIMED_AHEAD
 from cronfleet.domain.lifeline import Span, as_defined, earlier_spans, known_spans, span_at
@@ -50,12 +51,14 @@ class Dossier:
         now: Instant,
         retention: int = LATEST,
         freezes: Sequence[Freeze] = (),
+        hold: Hold | None = None,
     ) -> None:
         self._store = store
         self._retention = retention
         self.timer = timer
         self.now = now
         self.freezes = freezes
+        self._hold = hold
         self._spans = known_spans(timer)
         self._is_read_back = False
         self._is_zone_read = False
@@ -75,7 +78,16 @@ class Dossier:
     def _facts(self, at: Instant, rows: Sequence[Run]) -> Facts:
         span = self.span_at(at)
         named_by = self.named_by(span) if span is not None else None
-        facts = Facts(self.timer, self.now, span, named_by, rows, retention=self._retention, freezes=self.freezes)
+        facts = Facts(
+            self.timer,
+            self.now,
+            span,
+            named_by,
+            rows,
+            retention=self._retention,
+            freezes=self.freezes,
+            hold=self._hold,
+        )
         if span is None or rows:
             return facts
         if not span.is_alive:

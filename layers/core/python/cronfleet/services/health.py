@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cronfleet.domain.hold import Hold
 from cronfleet.domain.incident import PLATFORM
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.self_watch import SWEEPS
@@ -22,6 +23,8 @@ class Report:
     store_answers: bool
     last_sweep_at: Instant | None = None
     """When the sweeper began what it last did whole; `None`: never yet, or it cannot be read."""
+    hold: Hold | None = None
+    """What holds the installation, so that nothing is claimed in it."""
 
 
 class Health:
@@ -37,8 +40,21 @@ class Health:
             self._store.find_idempotency(caller.tenant.tenant_id, "health")
         except NoAnswer:
             return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=False)
-        last_sweep_at = self._last_sweep()
-        return Report(VERSION, tzdata_version(), self._clock.now(), store_answers=True, last_sweep_at=last_sweep_at)
+        return Report(
+            VERSION,
+            tzdata_version(),
+            self._clock.now(),
+            store_answers=True,
+            last_sweep_at=self._last_sweep(),
+            hold=self._hold(),
+        )
+
+    def _hold(self) -> Hold | None:
+        try:
+            switch = self._store.get_notices(consistent=False).switch
+        except NoAnswer:
+            return None
+        return None if switch is None else switch.in_force(self._store.here)
 
     def _last_sweep(self) -> Instant | None:
         try:

@@ -87,7 +87,8 @@ class Ledger:
         # A clock an hour ahead would call every fire of that hour lost.
         refuse_wrong_clock(self._store)
         freezes = answer_of(lambda: self._freezes.of(timer, caller.tenant.tier))
-        return Dossier(self._store, timer, now, retention_of(caller.tenant), freezes)
+        hold = answer_of(self._freezes.board.hold)
+        return Dossier(self._store, timer, now, retention_of(caller.tenant), freezes, hold)
 
 
 @dataclass

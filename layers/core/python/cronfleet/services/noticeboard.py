@@ -3,8 +3,9 @@
 from typing import Final
 
 from cronfleet.domain.freeze import HELD, FreezeDirectory
+from cronfleet.domain.hold import Hold, Switch
 from cronfleet.domain.instant import EARLIEST, Instant
-from cronfleet.domain.noticeboard import Notice, Notices, Topic
+from cronfleet.domain.noticeboard import Notice, Notices, Sheet, Topic
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.telemetry import Telemetry
@@ -23,12 +24,32 @@ class Noticeboard:
         self._consistent = consistent
         self._notices = Notices()
         self._directory = FreezeDirectory()
+        self._switch = Switch()
         self._read_at: Instant = _NEVER
 
     def directory(self) -> FreezeDirectory:
         """The installation's directory of freezes, at most `HELD` old. Raises `NoAnswer`."""
         self._look()
         return self._directory
+
+    def sheets(self) -> tuple[Sheet, ...]:
+        """Every sheet, at most `HELD` old. Raises `NoAnswer`."""
+        self._look()
+        return self._notices.sheets
+
+    def switch(self) -> Switch:
+        """How this installation is held and lately was, at most `HELD` old. Raises `NoAnswer`."""
+        self._look()
+        return self._switch
+
+    def hold(self) -> Hold | None:
+        """What holds this installation, if anything does. Raises `NoAnswer`."""
+        return self.switch().in_force(self._store.here)
+
+    def is_standby(self) -> bool:
+        """Whether nothing may start here, and nothing be written. Raises `NoAnswer`."""
+        hold = self.hold()
+        return hold is not None and hold.is_standby
 
     def breaker(self, breaker_id: str) -> Notice | None:
         """What is known of a breaker that is not closed; `None` for one that is. Raises `NoAnswer`."""
@@ -54,6 +75,7 @@ class Noticeboard:
         self._notices = ask(lambda: self._store.get_notices(consistent=self._consistent))
         # One bad item must not stop the installation: what was known before goes on, and a person is called.
         self._directory = self._notices.directory or self._directory
+        self._switch = self._notices.switch or self._switch
         self._read_at = now
         for text in self._notices.unreadable:
             self._alarm(text)

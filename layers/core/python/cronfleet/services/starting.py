@@ -5,7 +5,8 @@ from typing import Final, cast
 
 from cronfleet.domain.attempt import Drop, Refuse, Start, decide_start
 from cronfleet.domain.errors import ClockSkewed, Contended
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.hold import Hold
+from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.ports.clock import Clock, Ids
@@ -71,6 +72,13 @@ class Starting:
         except ClockSkewed:
             self._pass_on(message)
         return None
+
+    def lay_aside(self, message: RunMessage, hold: Hold) -> None:
+        """Queue a message again that came to a standby: nothing starts, nothing is written. Raises `NotSent`."""
+        delay = hold.rest(self._clock.now()) // SECOND
+        if self._run_queue.send([DelayedMessage(message, delay)]):
+            raise NotSent(f"{message.key.run_id} came to a standby, and the run queue did not take it back")
+        self._telemetry.count("messages_laid_aside", tier=message.tier)
 
     def _pass_on(self, message: RunMessage) -> None:
         """Leave a message to a worker whose clock is right.

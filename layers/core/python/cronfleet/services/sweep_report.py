@@ -9,9 +9,9 @@ from typing import Final
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.noticeboard import MAX_NOTICES, SHEETS, Topic
 from cronfleet.domain.self_watch import Waiting
-from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
+from cronfleet.ports.job_store import Damaged, NoAnswer
 from cronfleet.ports.telemetry import Telemetry
-from cronfleet.services.asking import ask
+from cronfleet.services.noticeboard import Noticeboard
 
 PERCENT: Final = 100
 
@@ -32,14 +32,19 @@ def _oldest(waiting: Sequence[Waiting], now: Instant) -> float:
     return max((max(0, now - one.since_at) / SECOND for one in waiting), default=0.0)
 
 
-def tell_board(telemetry: Telemetry, store: JobStore, now: Instant) -> None:
+def looks_at_board(now: Instant) -> bool:
+    """Whether a sweep at `now` looks at the noticeboard although nothing asks it to."""
+    return (now // MINUTE) % BOARD_EVERY == 0
+
+
+def tell_board(telemetry: Telemetry, board: Noticeboard, now: Instant) -> None:
     """Every few minutes: how many targets' breakers are not closed, and how full the noticeboard's fullest sheet is,
     in percent.
     """
-    if (now // MINUTE) % BOARD_EVERY:
+    if not looks_at_board(now):
         return
     try:
-        sheets = ask(lambda: store.get_notices(consistent=False)).sheets
+        sheets = board.sheets()
     except (NoAnswer, Damaged):
         # The sweep goes on without; whoever needs the board for a decision asks for himself.
         return

@@ -35,12 +35,13 @@ from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
 from cronfleet.services.letter_watch import LetterWatch
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.pace import Pace
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
-from cronfleet.services.sweep_report import tell_board, tell_waiting
+from cronfleet.services.sweep_report import looks_at_board, tell_board, tell_waiting
 from cronfleet.services.telling import told_by
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
@@ -111,6 +112,10 @@ class _Reading:
     settled: int = 0
 
 
+class _StandsBy(Exception):
+    """The installation is a standby: nothing of it may be read as if it were this one's to do."""
+
+
 class Sweeper:
     """Sweeps every shard in two passes: read, revive and note all; then, each tier's pace known, send again.
 
@@ -150,10 +155,27 @@ class Sweeper:
         self._telemetry = telemetry
         self._shards = shards
         self._rules = TenantRules(store)
+        self._board = Noticeboard(store, clock, telemetry, consistent=False)
+        self._asks_for_holds = False
 
     def sweep(self, deadline_at: Instant) -> SweepReport:
-        """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed."""
+        """One sweep, stopping before `deadline_at`. A shard that cannot be read is left to the next, and alarmed.
+
+        While the installation is drained nothing is sent, and nobody told that fires wait; a standby does nothing.
+        """
         report = SweepReport()
+        self._asks_for_holds = bool(self._store.here.standby) or looks_at_board(self._clock.now())
+        try:
+            self._sweep(deadline_at, report)
+        except _StandsBy:
+            # It is heard of all the same.
+            self._telemetry.count("sweeps")
+        if self._asks_for_holds:
+            self._count_hold(self._clock.now())
+        return report
+
+    def _sweep(self, deadline_at: Instant, report: SweepReport) -> None:
+        self._stop_in_a_standby()
         now = true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_lease(0))
         pace = Pace(now)
         self._served.clear()
@@ -183,7 +205,28 @@ class Sweeper:
         self._retime(deadline_at, report)
         self._delete(deadline_at, report)
         self._tell_of_letters(deadline_at)
-        return report
+
+    def _stop_in_a_standby(self) -> None:
+        """Raises `_StandsBy` where nothing may be done. An installation that was never held pays no read for that: each
+        of its shards says so.
+        """
+        if self._asks_for_holds and self._board.is_standby():
+            raise _StandsBy
+
+    def _count_hold(self, now: Instant) -> None:
+        """How long the installation has been drained, for the alarm that says that nobody has released it."""
+        hold = self._board.hold()
+        if hold is not None:
+            self._telemetry.count("held", mode=hold.mode.value)
+            if not hold.is_standby:
+                self._telemetry.measure("drained", (now - hold.at) / SECOND)
+
+    def _is_held(self) -> bool:
+        return self._board.hold() is not None
+
+    def _is_late_by_hold(self, now: Instant) -> bool:
+        """Whether what is overdue is so because of a hold, or one that has just been released."""
+        return self._is_held() or self._board.switch().just_ended(now)
 
     def _seal(self, deadline_at: Instant, report: SweepReport) -> None:
         """Seal the audit log. Whatever is wrong there costs the other duties nothing."""
@@ -236,6 +279,9 @@ class Sweeper:
 
     def _wake_if_quiet(self, shard: int, now: Instant, deadline_at: Instant, report: SweepReport) -> None:
         lease = ask(lambda: self._store.get_lease(shard))
+        if lease is not None and lease.shut_rev and lease.shut_in == self._store.here.region:
+            self._asks_for_holds = True
+            self._stop_in_a_standby()
         require_true_clock(self._store, self._telemetry, shard=shard)
         self._shards = max(self._shards, 0 if lease is None else lease.shards)
         if lease is not None and lease.slot_at > now - QUIET_AFTER:
@@ -248,7 +294,7 @@ class Sweeper:
 
     def _tell_stopped(self, shard: int, lease: ShardLease | None, now: Instant) -> None:
         """Whom it harms is told before it is dispatched here. Whatever is wrong with that costs the shard nothing."""
-        if self._shard_watch is None:
+        if self._shard_watch is None or self._is_late_by_hold(now):
             return
         try:
             self._shard_watch.stopped(shard, lease, now)
@@ -269,7 +315,9 @@ class Sweeper:
         if self._self_watch is None:
             return
         try:
-            self._overdue[shard] = self._self_watch.overdue(shard, now)
+            found = self._self_watch.overdue(shard, now)
+            if not found or not self._is_late_by_hold(now):
+                self._overdue[shard] = found
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("self_watch_stopped", shard=shard, error=str(error))
 
@@ -278,7 +326,7 @@ class Sweeper:
         is_all = report.shards == self._shards
         if is_all:
             self._telemetry.count("sweeps")
-        tell_board(self._telemetry, self._store, now)
+        tell_board(self._telemetry, self._board, now)
         if self._self_watch is None:
             return
         overdue = [one for found in self._overdue.values() for one in found]
@@ -381,6 +429,8 @@ class Sweeper:
         """Revive dead leases at once, and write down how far the shard is settled."""
         for item in reading.open:
             dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
+            if dead and self._is_held():
+                continue
             report.revived += self._send(dead, "lease_revived")
         report.settled += reading.settled
         report.open += len(reading.open)
@@ -408,7 +458,7 @@ class Sweeper:
     def _resend(self, item: _Open, reading: _Reading, report: SweepReport) -> Owed:
         """Send again what no worker has started, as far as this sweep may; each before any for the second time."""
         lost = [i for i, where in item.standings.items() if where is Standing.UNSTARTED]
-        if not lost or reading.now < item.owed.resend_at:
+        if not lost or reading.now < item.owed.resend_at or self._is_held():
             return item.owed
         turn = {i: item.messages[i] for i in lost if i not in item.owed.sent}
         pace = reading.pace

@@ -33,6 +33,8 @@ class Served(StrEnum):
     """The slot lies ahead of this process's clock."""
     LOST_LEASE = "lost_lease"
     """Another dispatcher took the shard in between; it finishes what this one had announced."""
+    HELD = "held"
+    """A hold lets nothing be claimed: at most what a predecessor had announced was finished."""
 
 
 @dataclass(slots=True)

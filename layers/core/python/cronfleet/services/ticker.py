@@ -6,10 +6,11 @@ from typing import Final
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.lease import SLOT, slot_of
 from cronfleet.ports.clock import WaitingClock
-from cronfleet.ports.job_store import Damaged, NoAnswer, ShardStore
+from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
 from cronfleet.ports.queues import Tick, TickQueue, delay_until
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.true_clock import true_now
 
 HORIZON: Final = 150 * SECOND
@@ -22,19 +23,24 @@ class Ticker:
     """Lays ticks for every shard and slot up to the horizon. Slots laid twice are served once: doubles are cheap."""
 
     def __init__(
-        self, *, tick_queue: TickQueue, store: ShardStore, clock: WaitingClock, telemetry: Telemetry, shards: int
+        self, *, tick_queue: TickQueue, store: JobStore, clock: WaitingClock, telemetry: Telemetry, shards: int
     ) -> None:
         self._queue = tick_queue
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
         self._shards = shards
+        self._board = Noticeboard(store, clock, telemetry, consistent=False)
 
     def tick(self) -> int:
         """Send the ticks; returns how many were accepted. What the queue refuses comes again with the next minute.
 
         Raises `ClockSkewed` before anything is sent.
         """
+        if self._is_standby():
+            # It is heard of all the same: who waits for a release is not down.
+            self._telemetry.count("ticks_laid", self._shards)
+            return 0
         # A queue counts a delay in whole seconds from the sending: what is sent as a second begins comes as one begins,
         # and so do the fires that its dispatcher delays. Else the fraction would be in the lag of every run.
         self._clock.wait_until(ceil_second(self._clock.now()))
@@ -50,6 +56,13 @@ class Ticker:
         if unsent:
             self._telemetry.alarm("ticks_refused", refused=len(unsent), accepted=accepted)
         return accepted
+
+    def _is_standby(self) -> bool:
+        try:
+            return self._board.is_standby()
+        except NoAnswer:
+            # Whoever gets a tick asks again.
+            return False
 
     def _now(self) -> Instant:
         try:

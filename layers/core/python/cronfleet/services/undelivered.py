@@ -6,7 +6,8 @@ that dies in the middle, change nothing.
 
 from typing import Final
 
-from cronfleet.domain.errors import Contended
+from cronfleet.domain.errors import Contended, OnStandby
+from cronfleet.domain.hold import hold_words
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunMessage
 from cronfleet.domain.schedule import Timer
@@ -26,6 +27,7 @@ from cronfleet.services.arrivals import Arrivals
 from cronfleet.services.asking import ask
 from cronfleet.services.endings import Endings
 from cronfleet.services.gates import Gates
+from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.telling import told_by
 from cronfleet.services.true_clock import true_now
 
@@ -49,14 +51,17 @@ class Undelivered:
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
+        self._board = Noticeboard(store, clock, telemetry, consistent=False)
         self._gates = Gates(store, telemetry)
         self._endings = Endings(store, told_by(store, clock, telemetry, events))
 
     def run(self, message: RunMessage, delivery: Delivery) -> None:
         """Make a dead letter of the run that `message` was to start, if nobody else is about it.
 
-        Raises `NoAnswer`, `Contended` and `ClockSkewed` when the message must stay where it is and come again.
+        Raises `NoAnswer`, `Contended`, `ClockSkewed` and, in a standby, `OnStandby` when the message must stay where it
+        is and come again.
         """
+        self._require_release()
         key = message.key
         if self._is_of_the_gone(key):
             self._leave(message, Reason(Code.TENANT_DELETED, f"tenant {key.tenant} is deleted"))
@@ -79,6 +84,11 @@ class Undelivered:
             self._died(verdict.run, timer, delivery)
             return
         raise Contended(f"{key.run_id} changed {MAX_ROUNDS} times while its dead message was looked at")
+
+    def _require_release(self) -> None:
+        hold = self._board.hold()
+        if hold is not None and hold.is_standby:
+            raise OnStandby(hold_words(hold))
 
     def _came(self, delivery: Delivery, schedule: str = "") -> None:
         if self._arrivals is not None:
@@ -106,7 +116,8 @@ class Undelivered:
         self._telemetry.event("dead_message_dropped", run_id=message.key.run_id, reason=reason.text)
 
     def unreadable(self, body: str, why: str, delivery: Delivery) -> None:
-        """Keep a message that is none of ours, where a platform admin sees it."""
+        """Keep a message that is none of ours, where a platform admin sees it. Raises as `run` does."""
+        self._require_release()
         self._came(delivery)
         now = self._clock.now()
         ask(lambda: self._store.keep_unreadable(UnreadableMessage(delivery, body[:MAX_BODY_KEPT], why, now)))

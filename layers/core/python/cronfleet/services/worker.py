@@ -63,7 +63,7 @@ class Worker:
         self._targets = targets
         self._clock = clock
         self._telemetry = telemetry
-        board = Noticeboard(store, clock, telemetry, consistent=True)
+        self._board = board = Noticeboard(store, clock, telemetry, consistent=True)
         self._telling = None if events is None else Telling(events, telemetry, board)
         endings = Endings(store, self._telling)
         displacing = Displacing(store=store, endings=endings, clock=clock, telemetry=telemetry)
@@ -116,6 +116,10 @@ class Worker:
             raise
 
     def _handle(self, message: RunMessage) -> None:
+        hold = self._board.hold()
+        if hold is not None and hold.is_standby:
+            self._starting.lay_aside(message, hold)
+            return
         start = self._starting.start_if_due(message)
         if start is None:
             return

@@ -6,11 +6,13 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.freezes import directory_item, directory_of, freeze_list_item, freeze_list_of
+from cronfleet.adapters.dynamodb.items.holds import switch_item, switch_of
 from cronfleet.adapters.dynamodb.items.noticeboard import sheet_item, sheet_of
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
+from cronfleet.domain.hold import Switch
 from cronfleet.domain.noticeboard import Sheet
 from cronfleet.ports.freezes import FreezeWrite, PutFreezeDirectory
-from cronfleet.ports.noticeboard import PutSheet
+from cronfleet.ports.noticeboard import PutSheet, PutSwitch
 
 _SAME_REV = Expression("#rev = :rev")
 
@@ -35,8 +37,10 @@ class DynamoFreezes:
         return {one.tenant: one for one in lists}
 
 
-def parts_of_freezes(write: FreezeWrite | PutSheet) -> tuple[schema.Table, Item, Expression, Item | None]:
+def parts_of_freezes(write: FreezeWrite | PutSheet | PutSwitch) -> tuple[schema.Table, Item, Expression, Item | None]:
     """The table, item and condition of a write."""
+    if isinstance(write, PutSwitch):
+        return schema.TENANTS, switch_item(write.switch), *_same(write.switch.rev - 1)
     if isinstance(write, PutSheet):
         return schema.TENANTS, sheet_item(write.sheet), *_same(write.sheet.rev - 1)
     if isinstance(write, PutFreezeDirectory):
@@ -44,8 +48,12 @@ def parts_of_freezes(write: FreezeWrite | PutSheet) -> tuple[schema.Table, Item,
     return schema.TENANTS, freeze_list_item(write.freezes), *_same(write.freezes.rev - 1)
 
 
-def stored_freezes(write: FreezeWrite | PutSheet, item: Item) -> FreezeDirectory | FreezeList | Sheet:
+def stored_freezes(
+    write: FreezeWrite | PutSheet | PutSwitch, item: Item
+) -> FreezeDirectory | FreezeList | Sheet | Switch:
     """What stands where `write` is to write."""
+    if isinstance(write, PutSwitch):
+        return switch_of(item)
     if isinstance(write, PutSheet):
         return sheet_of(item)
     return directory_of(item) if isinstance(write, PutFreezeDirectory) else freeze_list_of(item)

@@ -31,6 +31,7 @@ from cronfleet.adapters.dynamodb.shards import DynamoShards
 from cronfleet.adapters.dynamodb.slots import DynamoSlots
 from cronfleet.adapters.dynamodb.tenants import DynamoTenants
 from cronfleet.adapters.dynamodb.versions import DynamoVersions
+from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class DynamoJobStore(
     DynamoOperations,
     DynamoErrands,
 ):
-    """All of `JobStore`, on the tables of `schema.py` under `table_prefix`."""
+    """All of `JobStore`, on the tables of `schema.py` under `table_prefix`, as they are `here`."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:
+    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock, here: Here = ANYWHERE) -> None:
         super().__init__(Database(table_prefix, client, clock))
+        self.here = here

@@ -33,6 +33,8 @@ RELEASE: Final = "RELEASE"
 FREEZES: Final = "FREEZES"
 FREEZE_DIRECTORY: Final = "DIRECTORY"
 _SHEET: Final = "SHEET#"
+HOLD: Final = "HOLD#"
+"""How the sort keys of switches begin, in the partition of the directory of freezes."""
 
 _RUN_TIMER: Final = "RUN#"
 _ERRANDS: Final = "~errands-"
@@ -274,6 +276,11 @@ def parse_sheet(sort: str) -> tuple[str, int]:
     """The reverse of `sheet`; raises `ValueError`."""
     topic, _, number = sort.removeprefix(_SHEET).partition("#")
     return topic, int(number)
+
+
+def hold(region: str) -> str:
+    """The sort key of the switch that says how a region's installation is held."""
+    return f"{HOLD}{region}"
 
 
 INCIDENT: Final = "I#"

@@ -254,6 +254,8 @@ class LeaseRecord(Model):
     last_batch = UnicodeAttribute(null=True)
     last_losers = JsonAttribute(null=True)
     shards = WholeAttribute(null=True)
+    shut_rev = WholeAttribute(null=True)
+    shut_in = UnicodeAttribute(null=True)
 
 
 class BatchRecord(Model):

@@ -92,6 +92,8 @@ BY_CREATION: Final = Index("by_creation", Key("pk"), Key("created_at", "N"), ())
 
 FIRST_SHARD: Final = "SHARD#0"
 """The partition of the table `shards` whose lease says how many shards are served."""
+SHARD_PARTITIONS: Final = "SHARD#*"
+"""All of them, as a policy names them."""
 
 UNREADABLE: Final = "UNREADABLE"
 """The partition of the table `shards` that holds messages which nobody can read."""

@@ -14,6 +14,7 @@ from cronfleet.adapters.dynamodb.records import JsonAttribute
 from cronfleet.adapters.dynamodb.transactions import timer_condition
 from cronfleet.domain.books import Books
 from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
+from cronfleet.domain.hold import Here
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
@@ -28,13 +29,19 @@ MAX_BATCH_PAGES: Final = 20
 _JSON: Final = JsonAttribute()
 
 _TAKE: Final = Expression(
-    "(attribute_not_exists(#slot_at) OR #slot_at < :slot_at) AND (attribute_not_exists(#until) OR #until <= :now)",
+    "(attribute_not_exists(#slot_at) OR #slot_at < :slot_at) AND (attribute_not_exists(#until) OR #until <= :now)"
+    " AND (attribute_not_exists(#shut_rev) OR #shut_rev <= :known OR #shut_in <> :region)",
     "SET #owner = :owner, #until = :until, #slot_at = :slot_at ADD #fence :one",
 )
 _RAISE: Final = Expression(
     # Of an item that holds nothing else nobody could take the lease.
     "attribute_exists(#owner) AND (attribute_not_exists(#shards) OR #shards < :shards)",
     "SET #shards = :shards",
+)
+_SHUT: Final = Expression(
+    "attribute_not_exists(#shut_rev) OR #shut_rev < :rev OR #shut_in <> :region",
+    # To add nothing leaves a number as it is, and makes it where the shard was never served.
+    "SET #shut_rev = :rev, #shut_in = :region, #owner = :nobody ADD #fence :one, #until :nothing, #slot_at :nothing",
 )
 _MINE: Final = "#owner = :owner AND #fence = :fence"
 _ANNOUNCE: Final = Expression(
@@ -61,6 +68,7 @@ class DynamoShards:
     """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
 
     _kept: Kept
+    here: Here
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -68,13 +76,17 @@ class DynamoShards:
     def skew_ms(self) -> int | None:
         return self._database.skew.skew_ms
 
-    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
+    def take_lease(
+        self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant, *, known: int = 0
+    ) -> ShardLease | None:
         values = {
             ":slot_at": number(slot_at),
             ":owner": text(owner),
             ":until": number(until),
             ":now": number(now),
             ":one": number(1),
+            ":known": number(known),
+            ":region": text(self.here.region),
         }
         place = (schema.SHARDS, keys.shard(shard), keys.LEASE)
         try:
@@ -83,6 +95,17 @@ class DynamoShards:
             held = None if failed.item is None else lease_of(failed.item, shard)
         # One's own lease under a taking that was refused: it was taken before, and that reply was lost.
         return held if held is not None and (held.owner, held.slot_at) == (owner, slot_at) else None
+
+    def shut(self, shard: int, rev: int) -> None:
+        values = {
+            ":rev": number(rev),
+            ":region": text(self.here.region),
+            ":nobody": text(""),
+            ":nothing": number(0),
+            ":one": number(1),
+        }
+        # Refused where it is shut by this hold already, or by a later one.
+        self._changed(schema.SHARDS, (keys.shard(shard), keys.LEASE), _SHUT, values)
 
     def get_lease(self, shard: int) -> ShardLease | None:
         item = self._database.get(schema.SHARDS, keys.shard(shard), keys.LEASE)

@@ -138,6 +138,21 @@ class SheetRecord(Model):
     notices = JsonAttribute()
 
 
+class SwitchRecord(Model):
+    """How a region's installation is held, and lately was."""
+
+    class Meta:
+        table_name = schema.TENANTS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute()
+    change_id = UnicodeAttribute()
+    hold = JsonAttribute(null=True)
+    ended = JsonAttribute()
+    let_go = UnicodeAttribute(null=True)
+
+
 class BreakerRecord(Model):
     """A breaker, by its tenant and id."""
 

@@ -71,6 +71,7 @@ from cronfleet.ports.job_store import (
     PutHeartbeat,
     PutOperation,
     PutSheet,
+    PutSwitch,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -219,7 +220,7 @@ def _parts(write: Put, now: Instant) -> tuple[schema.Table, Item, Expression, It
             return _parts_of_heartbeats(write)
         case PutTenant(tenant, before):
             return schema.TENANTS, tenant_item(tenant), *_same_tenant(before)
-        case PutFreezeDirectory() | PutFreezeList() | PutSheet():
+        case PutFreezeDirectory() | PutFreezeList() | PutSheet() | PutSwitch():
             return parts_of_freezes(write)
         case PutApiKey() | ListApiKey():
             return schema.TENANTS, *parts_of_key(write)
@@ -337,6 +338,7 @@ def _read(write: Put | CheckCalendar, item: Item) -> Any:
             | PutFreezeDirectory()
             | PutFreezeList()
             | PutSheet()
+            | PutSwitch()
             | PutApiKey()
             | ListApiKey()
             | InsertDeletion()
@@ -361,13 +363,15 @@ def _read_of_work(write: PutOperation | PutAlert | PutErrand | SettleUnreadable,
 
 
 def _read_of_tenants(
-    write: PutTenant | PutFreezeDirectory | PutFreezeList | PutSheet | PutApiKey | ListApiKey | InsertDeletion,
+    write: (
+        PutTenant | PutFreezeDirectory | PutFreezeList | PutSheet | PutSwitch | PutApiKey | ListApiKey | InsertDeletion
+    ),
     item: Item,
 ) -> Any:
     match write:
         case PutTenant():
             return tenant_of(item)
-        case PutFreezeDirectory() | PutFreezeList() | PutSheet():
+        case PutFreezeDirectory() | PutFreezeList() | PutSheet() | PutSwitch():
             return stored_freezes(write, item)
         case PutApiKey() | ListApiKey():
             return api_key_of(item) if isinstance(write, PutApiKey) else None

@@ -29,6 +29,7 @@ from cronfleet.adapters.memory.tenants import MemoryTenants
 from cronfleet.adapters.memory.timers import damage
 from cronfleet.adapters.memory.versions import MemoryVersions
 from cronfleet.domain.claim import Unreadable
+from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.domain.schedule import Timer
 from cronfleet.ports.clock import Clock
 
@@ -62,8 +63,9 @@ class MemoryJobStore(
 ):
     """All of `JobStore`. `state` lies open for whoever checks it; `state.skew_ms` is what `skew_ms` answers."""
 
-    def __init__(self, clock: Clock, due_index: DueIndex | None = None) -> None:
+    def __init__(self, clock: Clock, due_index: DueIndex | None = None, here: Here = ANYWHERE) -> None:
         super().__init__(State(clock, due_index or DueIndex()))
+        self.here = here
 
     def damage(self, timer: Timer, why: str) -> Unreadable:
         """Make the stored `timer` one that cannot be read; for tests."""

@@ -22,6 +22,7 @@ from cronfleet.domain.claim import (
     ScheduleClaim,
     Unreadable,
 )
+from cronfleet.domain.hold import Here
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.reason import Reason
@@ -33,22 +34,32 @@ from cronfleet.ports.job_store import Page
 class MemoryShards:
     """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
 
+    here: Here
+
     def __init__(self, state: State) -> None:
         self.state = state
 
     def skew_ms(self) -> int | None:
         return self.state.skew_ms
 
-    def take_lease(self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant) -> ShardLease | None:
+    def take_lease(
+        self, shard: int, slot_at: Instant, owner: str, until: Instant, now: Instant, *, known: int = 0
+    ) -> ShardLease | None:
         held = self.state.leases.get(shard)
         if held is None:
             held = ShardLease(shard, owner, fence=0, until=0, slot_at=-1)
-        if slot_at <= held.slot_at or held.until > now:
+        if slot_at <= held.slot_at or held.until > now or held.is_shut(self.here.region, known):
             # One's own lease under a taking that was refused: it was taken before, and that reply was lost.
             return held if (held.owner, held.slot_at) == (owner, slot_at) else None
         taken = replace(held, owner=owner, fence=held.fence + 1, until=until, slot_at=slot_at)
         self.state.leases[shard] = taken
         return taken
+
+    def shut(self, shard: int, rev: int) -> None:
+        held = self.state.leases.get(shard) or ShardLease(shard, "", fence=0, until=0, slot_at=0)
+        if held.shut_rev < rev or held.shut_in != self.here.region:
+            shut = replace(held, owner="", fence=held.fence + 1, shut_rev=rev, shut_in=self.here.region)
+            self.state.leases[shard] = shut
 
     def get_lease(self, shard: int) -> ShardLease | None:
         return self.state.leases.get(shard)

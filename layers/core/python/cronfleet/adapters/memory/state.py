@@ -18,6 +18,7 @@ from cronfleet.domain.errand import Errand
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.gate import Waiting
 from cronfleet.domain.heartbeat import Heartbeat, Ping
+from cronfleet.domain.hold import Switch
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.noticeboard import Sheet, Topic
@@ -95,6 +96,8 @@ class State:
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     """By tenant and id."""
     sheets: dict[tuple[Topic, int], Sheet] = field(default_factory=dict)
+    switches: dict[str, Switch] = field(default_factory=dict)
+    """By region, how its installation is held."""
     freeze_lists: dict[str, FreezeList] = field(default_factory=dict)
     alerts: dict[tuple[str, str, str], Alert] = field(default_factory=dict)
     """By tenant, what it is, and its name."""

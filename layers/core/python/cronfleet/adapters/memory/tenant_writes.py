@@ -9,7 +9,7 @@ from cronfleet.adapters.memory.deletions import put_deletion, stored_deletion
 from cronfleet.adapters.memory.dependencies import put_dependency, stored_dependency
 from cronfleet.adapters.memory.errands import may_put_errand, put_errand, stored_errand
 from cronfleet.adapters.memory.freezes import put_freezes, stored_freezes
-from cronfleet.adapters.memory.noticeboard import put_sheet, stored_sheet
+from cronfleet.adapters.memory.noticeboard import put_notice, stored_notice
 from cronfleet.adapters.memory.operations import may_put_operation
 from cronfleet.adapters.memory.schedule_counts import count_schedules, in_the_way
 from cronfleet.adapters.memory.state import State
@@ -21,7 +21,7 @@ from cronfleet.ports.deletions import InsertDeletion
 from cronfleet.ports.dependencies import PutDependants, PutDependencyMark
 from cronfleet.ports.errands import PutErrand
 from cronfleet.ports.freezes import PutFreezeDirectory, PutFreezeList
-from cronfleet.ports.noticeboard import PutSheet
+from cronfleet.ports.noticeboard import PutSheet, PutSwitch
 from cronfleet.ports.operations import PutOperation
 from cronfleet.ports.schedule_counts import CountSchedules
 from cronfleet.ports.tenants import PutTenant
@@ -38,6 +38,7 @@ TenantWrite: TypeAlias = (
     | PutDependants
     | PutDependencyMark
     | PutSheet
+    | PutSwitch
     | PutAlert
     | PutErrand
     | SettleUnreadable
@@ -55,8 +56,8 @@ def stored_of_tenant(state: State, write: TenantWrite) -> Any:
             return stored_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             return stored_freezes(state, write)
-        case PutSheet():
-            return stored_sheet(state, write)
+        case PutSheet() | PutSwitch():
+            return stored_notice(state, write)
         case InsertDeletion():
             return stored_deletion(state, write)
         case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():
@@ -102,6 +103,7 @@ def may_write_of_tenant(write: TenantWrite, stored: Any) -> bool:
             PutFreezeDirectory(after)
             | PutFreezeList(after)
             | PutSheet(after)
+            | PutSwitch(after)
             | PutDependants(after)
             | PutDependencyMark(after)
         ):
@@ -120,8 +122,8 @@ def put_of_tenant(state: State, write: TenantWrite) -> None:
             put_key(state, write)
         case PutFreezeDirectory() | PutFreezeList():
             put_freezes(state, write)
-        case PutSheet():
-            put_sheet(state, write)
+        case PutSheet() | PutSwitch():
+            put_notice(state, write)
         case InsertDeletion():
             put_deletion(state, write)
         case PutOperation() | PutAlert() | PutErrand() | SettleUnreadable():

@@ -46,6 +46,7 @@ from cronfleet.ports.job_store import (
     PutHeartbeat,
     PutOperation,
     PutSheet,
+    PutSwitch,
     PutTenant,
     PutZoneRelease,
     Refused,
@@ -114,6 +115,7 @@ def _stored(state: State, write: Write) -> Any:
             | PutFreezeDirectory()
             | PutFreezeList()
             | PutSheet()
+            | PutSwitch()
             | InsertDeletion()
             | PutOperation()
             | PutDependants()
@@ -181,6 +183,7 @@ def _may_write(write: Write, stored: Any, now: Instant) -> bool:
             | PutFreezeDirectory()
             | PutFreezeList()
             | PutSheet()
+            | PutSwitch()
             | InsertDeletion()
             | PutOperation()
             | PutDependants()
@@ -219,6 +222,7 @@ def _apply(state: State, write: Write) -> None:
             | PutFreezeDirectory()
             | PutFreezeList()
             | PutSheet()
+            | PutSwitch()
             | InsertDeletion()
             | PutOperation()
             | PutDependants()

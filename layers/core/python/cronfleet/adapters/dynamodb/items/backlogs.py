@@ -6,7 +6,14 @@ from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.late import Cause, Late
 
-_LETTERS: Final = {Cause.OUTAGE: "o", Cause.PAUSE: "p", Cause.ZONE_DATA: "z", Cause.RATE: "r", Cause.FREEZE: "f"}
+_LETTERS: Final = {
+    Cause.OUTAGE: "o",
+    Cause.PAUSE: "p",
+    Cause.ZONE_DATA: "z",
+    Cause.RATE: "r",
+    Cause.FREEZE: "f",
+    Cause.HOLD: "h",
+}
 _CAUSES: Final = {letter: cause for cause, letter in _LETTERS.items()}
 
 

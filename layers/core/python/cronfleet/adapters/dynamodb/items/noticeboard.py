@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.freezes import directory_of
+from cronfleet.adapters.dynamodb.items.holds import switch_of
 from cronfleet.adapters.dynamodb.records import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import SheetRecord
 from cronfleet.domain.freeze import FreezeDirectory
+from cronfleet.domain.hold import Switch
 from cronfleet.domain.noticeboard import Notice, Notices, Sheet, Topic
 from cronfleet.ports.job_store import Damaged
 
@@ -35,18 +37,24 @@ def sheet_of(item: Item) -> Sheet:
         raise damaged(item, error) from error
 
 
-def notices_of(items: Sequence[Item]) -> Notices:
-    """The whole board; what cannot be read of it is left out, and named."""
+def notices_of(items: Sequence[Item], region: str) -> Notices:
+    """The whole board, as it is read in `region`; what cannot be read of it is left out, and named."""
     directory: FreezeDirectory | None = FreezeDirectory()
+    switches: dict[str, Switch | None] = {keys.hold(region): Switch(region)}
     sheets, unreadable = list[Sheet](), list[str]()
     for item in items:
-        is_directory = item["sk"] == {"S": keys.FREEZE_DIRECTORY}
+        place = item["sk"]["S"]
         try:
-            if is_directory:
+            if place == keys.FREEZE_DIRECTORY:
                 directory = directory_of(item)
+            elif place.startswith(keys.HOLD):
+                switches[place] = switch_of(item)
             else:
                 sheets.append(sheet_of(item))
         except Damaged as error:
-            directory = None if is_directory else directory
+            directory = None if place == keys.FREEZE_DIRECTORY else directory
+            switches |= {place: None} if place.startswith(keys.HOLD) else {}
             unreadable.append(str(error))
-    return Notices(directory, tuple(sheets), tuple(unreadable))
+    own = switches.pop(keys.hold(region))
+    elsewhere = tuple(switch for switch in switches.values() if switch is not None)
+    return Notices(directory, tuple(sheets), tuple(unreadable), own, elsewhere)

@@ -36,6 +36,8 @@ _OLD_SKIPPED: Final = ("first", "last", "why")
 BATCH_LIFE: Final = 20 * DAY
 """Longer than any message may live, so that the sweeper always finds what a message came from."""
 
+_HELD: Final = "h"
+"""What stands behind a fire that a hold made late."""
 _SCHEDULE: Final = "s"
 _RUN: Final = "r"
 _SLOTTED: Final = "h"
@@ -55,6 +57,8 @@ def lease_of(item: Item, shard: int) -> ShardLease:
         last_batch=_batch_id(shard, record.last_batch),
         last_losers=frozenset(record.last_losers or ()),
         shards=record.shards or 0,
+        shut_rev=record.shut_rev or 0,
+        shut_in=record.shut_in or "",
     )
 
 
@@ -152,10 +156,13 @@ def _reserved_json(claim: ScheduleClaim, base: Instant) -> list[Any] | None:
     return [place] if claim.deferred is None else [place, reason_json(claim.deferred)]
 
 
-def _fire_json(fire: Fire, base: Instant) -> list[int]:
-    """Of a deferred fire also when it had been due."""
+def _fire_json(fire: Fire, base: Instant) -> list[Any]:
+    """Of a deferred fire also when it had been due, and of one that a hold made late when that was noticed."""
     stored = [fire.nominal_at - base, fire.due_at - base]
-    return stored if fire.late is None else [*stored, fire.late.noticed_at - base]
+    if fire.late is None:
+        return stored
+    is_held = fire.late.cause is Cause.HOLD
+    return [*stored, fire.late.noticed_at - base, *([_HELD] if is_held else [])]
 
 
 def _schedule_claim_of(fields: list[Any]) -> ScheduleClaim:
@@ -208,9 +215,12 @@ def _following_json(fire: Fire, zone_data: ZoneStamp | None, base: Instant) -> l
     return stored if zone_data is None else [*stored, str(zone_data)]
 
 
-def _fire_of(stored: list[int], base: Instant) -> Fire:
-    nominal, due, *was_due = (base + distance for distance in stored)
-    return Fire(nominal, due, Late(Cause.RATE, nominal, nominal, was_due[0]) if was_due else None)
+def _fire_of(stored: list[Any], base: Instant) -> Fire:
+    nominal, due = base + stored[0], base + stored[1]
+    if len(stored) == len(("nominal", "due")):
+        return Fire(nominal, due)
+    cause = Cause.HOLD if stored[-1] == _HELD else Cause.RATE
+    return Fire(nominal, due, Late(cause, nominal, nominal, base + stored[2]))
 
 
 def _caught_up_of(stored: list[int], lates: list[list[Any]], base: Instant) -> Fire:

@@ -1,0 +1,63 @@
+"""The hold: the installation in which nothing is claimed, for an update or as a second region."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from cronfleet_cli import options as o
+from cronfleet_cli.api import at
+from cronfleet_cli.errors import REFUSED
+from cronfleet_cli.session import Session, command
+
+app = typer.Typer(no_args_is_help=True, help="The hold: nothing is claimed, for an update or in a second region.")
+Region = Annotated[str | None, typer.Option(help="Another AWS region that shares the tables.")]
+
+ASKS_EVERY: Final = 5
+"""Seconds between two looks at what is still going on."""
+
+
+@command(app, "show")
+def show(session: Session, region: Region = None) -> None:
+    """Show whether the installation is held, and what is still going on."""
+    session.answer_fields(session.api.get(at("hold"), {"region": region}))
+
+
+@command(app, "drain")
+def drain(
+    session: Session,
+    reason: o.NeededReason,
+    wait: Annotated[int, typer.Option(min=0, help="Seconds to wait until what was claimed is over.")] = 0,
+    region: Region = None,
+) -> None:
+    """Claim nothing more, and let what was claimed run: exit 1 if it still does after --wait."""
+    found = _held(session, "drain", reason, region)
+    for _ in range(-(-wait // ASKS_EVERY)):
+        if _is_drained(found):
+            break
+        session.api.wait(ASKS_EVERY)
+        found = session.api.get(at("hold"), {"region": region})
+    session.answer_fields(found)
+    if wait and not _is_drained(found):
+        raise typer.Exit(REFUSED)
+
+
+@command(app, "standby")
+def standby(session: Session, reason: o.NeededReason, region: Region = None) -> None:
+    """Start nothing at all, and change nothing, until it is released."""
+    session.answer_fields(_held(session, "standby", reason, region))
+
+
+@command(app, "release")
+def release(session: Session, reason: o.Reason = "", region: Region = None) -> None:
+    """Go on claiming: what came due meanwhile is missed time."""
+    query = {"reason": reason, "region": region}
+    session.answer_fields(session.api.ask("DELETE", at("hold"), query=query).data)
+
+
+def _held(session: Session, mode: str, reason: str, region: str | None) -> Any:
+    body = {"mode": mode, "reason": reason}
+    return session.api.ask("POST", at("hold"), body=body, query={"region": region}).data
+
+
+def _is_drained(found: Any) -> bool:
+    return bool(found["going_on"] and found["going_on"]["drained"])
