@@ -49,7 +49,7 @@ check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
-	@$(VENV)/bin/mypy -p infra -p local -p simulator -p benchmarks -p zone_report -p cronfleet_cli
+	@$(VENV)/bin/mypy -p infra -p local -p simulator -p benchmarks -p zone_report -p permissions -p cronfleet_cli
 	@$(VENV)/bin/lint-imports --no-logo
 	@if git grep -nE '://' -- 'requirements/*.lock' layers/vendor/requirements.txt || \
 		git grep -n '"resolved"' -- '*package-lock.json'; then \

@@ -10,7 +10,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, UPDATE, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, CHECK, LOOK_UP, LOOK_UP_MANY, QUERY, READ, UPDATE, JobStore
 from infra.constructs.rollout import Shift
 from infra.constructs.target_roles import caller_arns
 
@@ -43,11 +43,11 @@ class Api(Function):
         part = Part("api", SIZE, environment=environment, shift=Shift.CANARY)
         super().__init__(scope, construct_id, config, code, part)
         event_bus.grant_tell(self.role)
-        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
-        job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
+        job_store.grant(self.role, schema.SCHEDULES, READ + CHANGE, indexes=(schema.BY_TENANT, schema.BY_CALENDAR))
+        job_store.grant(self.role, schema.RUNS, READ + APPEND, indexes=(schema.DEAD_LETTERS,))
         job_store.grant(self.role, schema.ATTEMPTS, LOOK_UP)
-        job_store.grant(self.role, schema.CALENDARS, READ + WRITE)
-        job_store.grant(self.role, schema.AUDIT, APPEND + READ, indexes=(schema.BY_SUBJECT,))
+        job_store.grant(self.role, schema.CALENDARS, LOOK_UP + QUERY + APPEND + CHECK)
+        job_store.grant(self.role, schema.AUDIT, APPEND + LOOK_UP_MANY + QUERY, indexes=(schema.BY_SUBJECT,))
         # An entry follows on the end of its chain, which is put anew with it; seals are only read here.
         job_store.grant(self.role, schema.CHAINS, READ + APPEND)
         # Who claimed a fire that has no row yet, and when it was sent again, stands in the dispatch log.
@@ -56,13 +56,13 @@ class Api(Function):
         job_store.grant_partition(self.role, schema.SHARDS, UPDATE, schema.SHARD_PARTITIONS)
         # Of that table it writes messages that nobody can read, and nothing else.
         job_store.grant_partition(self.role, schema.SHARDS, APPEND, schema.UNREADABLE)
-        job_store.grant(self.role, schema.TENANTS, READ + WRITE, indexes=(schema.DIRECTORY,))
+        job_store.grant(self.role, schema.TENANTS, READ + CHANGE, indexes=(schema.DIRECTORY,))
         # How many of its slots a tenant uses; it takes none.
-        job_store.grant(self.role, schema.BREAKERS, READ + APPEND)
-        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+        job_store.grant(self.role, schema.BREAKERS, LOOK_UP + QUERY + APPEND)
+        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + APPEND)
         # What a calendar's new version starts, and how far the jobs are.
-        job_store.grant(self.role, schema.RETIMINGS, READ + APPEND)
+        job_store.grant(self.role, schema.RETIMINGS, LOOK_UP + QUERY + APPEND)
         # A heartbeat URL is put anew with each ping, in one transaction with it; nothing of it is ever deleted here.
         job_store.grant(self.role, schema.HEARTBEATS, LOOK_UP + QUERY + APPEND)
         job_store.grant(self.role, schema.ALERTS, READ + APPEND)
-        job_store.grant(self.role, schema.OPERATIONS, READ + APPEND, indexes=(schema.BY_CREATION,))
+        job_store.grant(self.role, schema.OPERATIONS, LOOK_UP + LOOK_UP_MANY + APPEND, indexes=(schema.BY_CREATION,))

@@ -13,7 +13,7 @@ from infra.config.installation import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, READ, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.target_roles import let_call_targets, target_settings
 
@@ -48,7 +48,7 @@ class Clerk(Function):
         event_bus.grant_tell(self.role)
         let_call_targets(self.role, config, "clerk")
         # Errands are moved, and retired.
-        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE + DELETE)
+        job_store.grant(self.role, schema.SCHEDULES, LOOK_UP + LOOK_UP_MANY + CHANGE + DELETE)
         self._grant_operations(job_store)
         self._grant_executions(job_store)
         self._grant_alerts(job_store, config)
@@ -56,12 +56,12 @@ class Clerk(Function):
 
     def _grant_operations(self, job_store: JobStore) -> None:
         """What a page of a backfill, a re-run or a redrive reads and writes, and what ends with a run of it."""
-        job_store.grant(self.role, schema.OPERATIONS, READ + WRITE)
-        job_store.grant(self.role, schema.RUNS, READ + WRITE, indexes=(schema.DEAD_LETTERS,))
+        job_store.grant(self.role, schema.OPERATIONS, LOOK_UP + LOOK_UP_MANY + APPEND, indexes=(schema.BY_CREATION,))
+        job_store.grant(self.role, schema.RUNS, READ + APPEND, indexes=(schema.DEAD_LETTERS,))
         # With the noticeboard, which says which tenants are told of what became of their runs.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
-        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+        job_store.grant(self.role, schema.SLOTS, LOOK_UP + APPEND)
 
     def _grant_executions(self, job_store: JobStore) -> None:
         """What the end of an execution writes, as a worker does at the end of an attempt."""

@@ -12,7 +12,7 @@ from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, LOOK_UP, LOOK_UP_MANY, QUERY, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.rollout import Shift
 
@@ -39,17 +39,17 @@ class DeadLetters(Function):
         part = Part("dead_letters", SIZE, environment=event_bus.settings, shift=Shift.AT_ONCE)
         super().__init__(scope, construct_id, config, code, part)
         event_bus.grant_tell(self.role)
-        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.RUNS, LOOK_UP + QUERY + APPEND)
         # What follows from a run's end, and the gate that it held.
-        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
-        job_store.grant(self.role, schema.SLOTS, LOOK_UP + CHANGE)
+        job_store.grant(self.role, schema.SCHEDULES, LOOK_UP + CHANGE)
+        job_store.grant(self.role, schema.SLOTS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.AUDIT, APPEND)
-        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
         # The noticeboard says which tenants are told of what became of their runs.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
         # It opens the installation's incident of what comes here.
-        job_store.grant(self.role, schema.ALERTS, READ + APPEND)
+        job_store.grant(self.role, schema.ALERTS, LOOK_UP + QUERY + APPEND)
         # Messages that nobody can read.
         job_store.grant(self.role, schema.SHARDS, APPEND)
         for source in sources:

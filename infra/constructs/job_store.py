@@ -15,6 +15,7 @@ WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCh
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 APPEND: Final = ("dynamodb:PutItem",)
 UPDATE: Final = ("dynamodb:UpdateItem",)
+CHECK: Final = ("dynamodb:ConditionCheckItem",)
 DELETE: Final = ("dynamodb:DeleteItem",)
 ERASE: Final = ("dynamodb:BatchWriteItem",)
 LOOK_UP: Final = ("dynamodb:GetItem",)

@@ -13,7 +13,7 @@ from infra.config.installation import APPLICATION, Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, DELETE, LOOK_UP, QUERY, READ, WRITE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, CHECK, DELETE, LOOK_UP, LOOK_UP_MANY, QUERY, JobStore
 from infra.constructs.run_queues import RunQueues
 from infra.constructs.target_roles import let_call_targets, target_settings
 
@@ -59,18 +59,19 @@ class Worker(Function):
 
     def _grant_store(self, job_store: JobStore) -> None:
         """What an attempt reads and writes, from its start to its end."""
-        job_store.grant(self.role, schema.SCHEDULES, READ + WRITE)
-        job_store.grant(self.role, schema.RUNS, READ + WRITE)
+        job_store.grant(self.role, schema.SCHEDULES, LOOK_UP + CHANGE)
+        # A receipt is put on the condition that the row still has the fence of its attempt.
+        job_store.grant(self.role, schema.RUNS, LOOK_UP + QUERY + APPEND + CHECK)
         # A late message of a deleted tenant leaves no row.
         job_store.grant(self.role, schema.RUNS, DELETE)
         # Tenants' records and freezes, and the noticeboard, on which it says of targets what it has found.
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP + QUERY + APPEND)
+        job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + APPEND)
         # Schedules whose runs die one after the other are paused, with an entry of that.
         job_store.grant(self.role, schema.AUDIT, APPEND)
-        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
         job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
-        job_store.grant(self.role, schema.RECEIPTS, READ + WRITE)
+        job_store.grant(self.role, schema.RECEIPTS, APPEND)
         job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
         # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
         job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)

@@ -14,6 +14,8 @@ from unittest.mock import patch
 from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
 
+from tests.support.guard import guarded
+
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -32,10 +34,10 @@ def _locked(handler: DynamoHandler) -> Any:
 
 @contextmanager
 def mocked_aws() -> Iterator[None]:
-    """AWS as moto plays it, empty."""
+    """AWS as moto plays it, empty. A function may do there what its role allows."""
     left_out = {name: "" for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE") if name in os.environ}
     with patch.dict(os.environ, {**ENVIRONMENT, **left_out}):
         for name in left_out:
             del os.environ[name]
-        with patch.object(DynamoHandler, "call_action", _locked), mock_aws():
+        with patch.object(DynamoHandler, "call_action", _locked), mock_aws(), guarded():
             yield

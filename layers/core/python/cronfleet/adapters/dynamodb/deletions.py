@@ -14,7 +14,7 @@ from cronfleet.domain.run import Run
 from cronfleet.ports.deletions import Found, InsertDeletion
 
 _SAME_REV: Final = Expression("#rev = :rev")
-_TABLES: Final = {table.name: table for table in schema.TABLES}
+_TABLES: Final = {table.name: table for table in schema.OWNED}
 
 
 class DynamoDeletions:

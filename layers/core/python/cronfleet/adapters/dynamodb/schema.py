@@ -238,3 +238,6 @@ TABLES: Final = (
     BREAKERS,
     ATTEMPTS,
 )
+
+OWNED: Final = tuple(table for table in TABLES if table is not SHARDS)
+"""Every table that holds something of a tenant; the lines of the dispatch log expire."""

@@ -1,0 +1,109 @@
+"""Compare: what each part's role allows, and what its code needs, in both directions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from permissions.atoms import Request
+from permissions.flow import Flow
+from permissions.needs import Need, of_code, of_platform
+from permissions.source import Program, read
+from permissions.templates import Part, Statement, Templates
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+KEPT: Final[Mapping[tuple[str, str, str], str]] = {}
+"""(part, action, end of the ARN) → why it is granted although the code that is read makes no such request."""
+
+
+NEVER: Final[Mapping[tuple[str, str, str], str]] = {
+    (part, action, table): reason
+    for part, table, actions, reason in (
+        (
+            "clerk",
+            "audit",
+            ("dynamodb:PutItem",),
+            "it ends runs as cancelled, and only those that died trip a breaker, which is what writes an entry",
+        ),
+        (
+            "clerk",
+            "chains",
+            ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem"),
+            "it writes no entries of the audit log: see above",
+        ),
+    )
+    for action in actions
+}
+"""(part, action, table) → why that request is never made although reading the code finds a way to it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with one part's role; each line says what to do."""
+
+    part: str
+    missing: Sequence[str] = ()
+    unused: Sequence[str] = ()
+    needs: Sequence[Need] = field(default=(), repr=False)
+
+
+class Code:
+    """The code of a checkout, walked once per folder."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self._program: Program = read(root)
+        self._walked: dict[str, Mapping[Request, str]] = {}
+
+    def requests(self, folder: str) -> Mapping[Request, str]:
+        """What the function in `functions/<folder>` asks AWS for, each with the way to it."""
+        if folder not in self._walked:
+            room = f"functions.{folder}"
+            entries = [
+                module for name, module in self._program.modules.items() if name == room or name.startswith(f"{room}.")
+            ]
+            if not entries:
+                raise ValueError(f"functions/{folder} is not there: whose code runs in that function?")
+            self._walked[folder] = Flow(self._program).run(entries)
+        return self._walked[folder]
+
+
+def verdicts(templates: Templates, code: Code, prefix: str) -> Iterator[Verdict]:
+    """A verdict for each function and container of an installation."""
+    roles = templates.roles()
+    for part in templates.parts(prefix):
+        needs = [*of_code(part, code.requests(part.folder), prefix, NEVER), *of_platform(templates, part)]
+        yield judged(part, needs, roles[part.role].statements)
+
+
+def judged(part: Part, needs: Sequence[Need], statements: Sequence[Statement]) -> Verdict:
+    """The verdict on one role."""
+    granted = [(action, place) for one in statements for action in one.actions for place in one.resources]
+    missing = [
+        f"{part.name} may not do {need.action} on {' or '.join(map(_short, places))}, which its code does: {need.why}. "
+        f"Grant it in infra/constructs/{part.folder}.py"
+        for need in needs
+        for places in (((place,) for place in need.places) if need.every else (need.places,))
+        if not any(_allows(one, need.action, place) for one in granted for place in places)
+    ]
+    unused = [
+        f"{part.name} may do {action} on {_short(place)}, which its code never does. Take it out of "
+        f"infra/constructs/{part.folder}.py, or give the reason in permissions/compare.py, KEPT"
+        for action, place in dict.fromkeys(granted)
+        if not any(need.covers(action, place) for need in needs) and not _is_kept(part.name, action, place)
+    ]
+    return Verdict(part.name, missing, unused, needs)
+
+
+def _allows(granted: tuple[str, str], action: str, place: str) -> bool:
+    return granted[0] == action and (fnmatchcase(place, granted[1]) or fnmatchcase(granted[1], place))
+
+
+def _is_kept(part: str, action: str, place: str) -> bool:
+    return any((part, action) == key[:2] and place.endswith(key[2]) for key in KEPT)
+
+
+def _short(arn: str) -> str:
+    """`table/cronfleet-runs` of its ARN."""
+    return arn.split(":", 5)[-1]

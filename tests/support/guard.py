@@ -1,0 +1,88 @@
+"""Guard: on moto, a function may ask AWS for what its role allows and for nothing else, as on AWS.
+
+moto lets everybody do everything. So each request that is made while a function's handler runs is held against what
+reading the function's code finds (`permissions`), to which the roles in the templates are held as well.
+"""
+
+import functools
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from botocore.client import BaseClient
+
+from cronfleet.adapters.dynamodb import schema
+from permissions.compare import Code
+from permissions.needs import ACTIONS, DYNAMODB
+
+Asked = tuple[str, str, str]
+"""Action, table and index; of other services the action alone."""
+
+_code = Code()
+_unguarded = BaseClient._make_api_call
+_refused: list[str] = []
+_TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """While it lasts; at its end it fails for every request that a role would have refused."""
+    _refused.clear()
+    with patch.object(BaseClient, "_make_api_call", _guarded):
+        yield
+    assert not _refused, "\n".join(dict.fromkeys(_refused))
+
+
+def _guarded(client: Any, operation: str, request: dict[str, Any]) -> Any:
+    part = _part_at_work()
+    if part is not None:
+        service = client.meta.service_model.service_name
+        unknown = [asked for asked in asked_for(service, operation, request) if asked not in allowed(part)]
+        _refused.extend(f"{part} asks for {' '.join(one)}, which reading its code does not find" for one in unknown)
+    return _unguarded(client, operation, request)
+
+
+def _part_at_work() -> str | None:
+    """The function whose handler is on the stack."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("functions."):
+            return str(name.split(".")[1])
+        frame = frame.f_back
+    return None
+
+
+@functools.cache
+def allowed(part: str) -> frozenset[Asked]:
+    """All that the code of a function asks for."""
+    found: set[Asked] = set()
+    for request in _code.requests(part):
+        if request.service == "dynamodb":
+            found.add((DYNAMODB[request.operation], request.on, request.index))
+        else:
+            found.add((ACTIONS[request.service, request.operation], "", ""))
+    return frozenset(found)
+
+
+def asked_for(service: str, operation: str, request: Mapping[str, Any]) -> list[Asked]:
+    """What one request is authorised by."""
+    if service != "dynamodb":
+        known = {_camel(name): action for (one, name), action in ACTIONS.items() if one == service}
+        return [(known.get(operation, f"{service}:{operation}"), "", "")]
+    if operation == "TransactWriteItems":
+        pairs = [pair for one in request["TransactItems"] for pair in one.items()]
+        return [(f"dynamodb:{_TRANSACTED[kind]}", _table(one["TableName"]), "") for kind, one in pairs]
+    if operation.startswith("Batch"):
+        return [(f"dynamodb:{operation}", _table(name), "") for name in request["RequestItems"]]
+    return [(f"dynamodb:{operation}", _table(request["TableName"]), request.get("IndexName", ""))]
+
+
+def _table(name: str) -> str:
+    return next(one.name for one in schema.TABLES if name.endswith(f"-{one.name}"))
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
