@@ -8,7 +8,7 @@ from typing import Final
 
 from permissions.atoms import Request
 from permissions.flow import Flow
-from permissions.needs import Need, of_code, of_platform
+from permissions.needs import Need, of_code, of_key, of_platform
 from permissions.source import Program, read
 from permissions.templates import Part, Statement, Templates
 
@@ -74,6 +74,7 @@ def verdicts(templates: Templates, code: Code, prefix: str) -> Iterator[Verdict]
     roles = templates.roles()
     for part in templates.parts(prefix):
         needs = [*of_code(part, code.requests(part.folder), prefix, NEVER), *of_platform(templates, part)]
+        needs += of_key(templates, needs)
         yield judged(part, needs, roles[part.role].statements)
 
 

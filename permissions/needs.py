@@ -5,7 +5,7 @@ tenant, of a secret, a function, a topic) chooses within such a pattern.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -74,6 +74,12 @@ POLLS: Final = (
     "sqs:ReceiveMessage",
 )
 """What Lambda does with a queue in the name of the function behind it."""
+
+
+READS_KEY: Final = ("kms:Decrypt", "kms:DescribeKey")
+WRITES_KEY: Final = ("kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo")
+WRITES: Final = frozenset({"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"})
+"""DynamoDB opens a table that has a key of the installation's own in the name of whoever asks."""
 
 
 class Unknown(ValueError):
@@ -154,9 +160,20 @@ def of_platform(templates: Templates, part: Part) -> Iterator[Need]:
         yield from _polled(templates, stack, name)
 
 
+def of_key(templates: Templates, needs: Iterable[Need]) -> Iterator[Need]:
+    """What a table that is encrypted under a key of the installation's own takes besides."""
+    tables = [one for _, _, one in templates.of_type("AWS::DynamoDB::GlobalTable")]
+    actions = {need.action for need in needs}
+    if not any("KMSMasterKeyId" in json.dumps(one) for one in tables):
+        return
+    for action in (*READS_KEY, *(WRITES_KEY if actions & WRITES else ())):
+        yield Need(action, ("*",), "the key of its tables", every=False)
+
+
 def _polled(templates: Templates, stack: str, function: str) -> Iterator[Need]:
+    known = {function, *templates.aliases(stack, function)}
     for where, _, properties in templates.of_type("AWS::Lambda::EventSourceMapping"):
-        if where == stack and function in json.dumps(properties["FunctionName"]):
+        if where == stack and any(f'"{name}"' in json.dumps(properties["FunctionName"]) for name in known):
             queue = templates.text(stack, properties["EventSourceArn"])
             for action in POLLS:
                 yield Need(action, (queue,), "its place behind the queue")

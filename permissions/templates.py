@@ -1,6 +1,7 @@
 """Templates: a synthesised installation's roles, with names and ARNs written out as far as they are known."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,9 @@ ARNS: Final[Mapping[str, tuple[str, str]]] = {
 """Type → the service and resource of its ARN, by the properties that name it."""
 
 
+_PLACE: Final = re.compile(r"(arn:aws:[a-z0-9-]+):[a-z]{2}(?:-[a-z]+)+-[0-9]:[0-9]{12}")
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One statement of a policy, every list written as one, every ARN as text."""
@@ -37,6 +41,8 @@ class Statement:
     effect: str = "Allow"
     condition: str = ""
     """As JSON; empty: none."""
+    others: tuple[str, ...] = ()
+    """What else it says, such as `NotAction`."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,20 @@ class Templates:
                 found.append(Part(name, name.replace("-", "_"), self._role_of(stack, properties["TaskRoleArn"]), given))
         return found
 
+    def aliases(self, stack: str, function: str) -> Iterator[str]:
+        """The logical ids of a function's aliases and versions."""
+        for where, name, properties in self.of_type("AWS::Lambda::Alias", "AWS::Lambda::Version"):
+            if where == stack and f'"{function}"' in json.dumps(properties["FunctionName"]):
+                yield name
+
     def text(self, stack: str, value: Any) -> str:
-        """A value as CloudFormation will write it; what it alone knows stands there in capitals or angle brackets."""
+        """A value as CloudFormation will write it; what it alone knows stands there in capitals or angle brackets.
+
+        So do region and account in an ARN, whether they are known or not.
+        """
+        return _PLACE.sub(r"\1:REGION:ACCOUNT", self._text(stack, value))
+
+    def _text(self, stack: str, value: Any) -> str:
         if not isinstance(value, dict):
             return str(value)
         [(function, argument)] = value.items()
@@ -154,6 +172,9 @@ class Templates:
         properties = resource.get("Properties", {})
         if resource["Type"] == "AWS::SQS::Queue":
             return f"https://sqs.REGION.amazonaws.com/ACCOUNT/{self.text(stack, properties['QueueName'])}"
+        if resource["Type"] == "AWS::Lambda::Alias":
+            function = self.text(stack, properties["FunctionName"])
+            return f"arn:aws:lambda:REGION:ACCOUNT:function:{function}:{properties['Name']}"
         for key in ("TableName", "FunctionName", "LogGroupName", "Name", "TopicName", "RoleName", "ClusterName"):
             if key in properties:
                 return self.text(stack, properties[key])
@@ -181,6 +202,7 @@ class Templates:
                 tuple(self.text(stack, each) for each in as_list(one.get("Resource", ()))),
                 one["Effect"],
                 json.dumps(condition, sort_keys=True) if condition else "",
+                tuple(sorted(one.keys() - {"Sid", "Effect", "Action", "Resource", "Condition", "Principal"})),
             )
 
     def _written(self, stack: str, value: Any) -> Any:

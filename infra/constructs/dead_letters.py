@@ -12,7 +12,7 @@ from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, LOOK_UP, LOOK_UP_MANY, QUERY, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, LOOK_UP_MANY, QUERY, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.rollout import Shift
 

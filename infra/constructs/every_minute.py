@@ -8,6 +8,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from infra.constructs.service_principal import acting_for_this_account
+
 MINUTE_SECONDS: Final = 60
 
 
@@ -36,11 +38,7 @@ class EveryMinute(Construct):
         )
 
     def _role(self, function: lambda_.IFunction) -> iam.Role:
-        account = cdk.Stack.of(self).account
-        # Only schedules of this account may use it: else another customer's could ("confused deputy").
-        principal = iam.ServicePrincipal(
-            "scheduler.amazonaws.com", conditions={"StringEquals": {"aws:SourceAccount": account}}
-        )
-        role = iam.Role(self, "Role", assumed_by=principal)
+        # Else another customer's schedules could use it ("confused deputy").
+        role = iam.Role(self, "Role", assumed_by=acting_for_this_account(self, "scheduler.amazonaws.com"))
         role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[function.function_arn]))
         return role

@@ -16,6 +16,7 @@ from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
 from infra.constructs.rollout import LIVE, Rollout, Shift
+from infra.constructs.service_principal import acting_for_this_account
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ class Function(Construct):
             Rollout(self, "Rollout", config, name=self.name, part=part.name, alias=self.live, shift=part.shift)
 
     def _role(self) -> iam.Role:
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        role = iam.Role(
+            self, "Role", assumed_by=acting_for_this_account(self, "lambda.amazonaws.com", says_always=False)
+        )
         role.add_to_policy(
             iam.PolicyStatement(
                 actions=["logs:CreateLogStream", "logs:PutLogEvents"],

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from infra.alarms import ROLLBACK_ALARMS
 from infra.config.installation import Config
+from infra.constructs.service_principal import acting_for_this_account
 
 LIVE: Final = "live"
 """The alias by which everything reaches a function: queues, schedules, the HTTP API. Nothing goes past it."""
@@ -98,7 +99,9 @@ class Shared(Construct):
     def __init__(self, scope: Construct) -> None:
         super().__init__(scope, self.ID)
         self.application = codedeploy.LambdaApplication(self, "Application")
-        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("codedeploy.amazonaws.com"))
+        self.role = iam.Role(
+            self, "Role", assumed_by=acting_for_this_account(self, "codedeploy.amazonaws.com", says_always=False)
+        )
         configs = codedeploy.LambdaDeploymentConfig
         self._configs: dict[Shift, codedeploy.ILambdaDeploymentConfig] = {
             Shift.CANARY: configs.CANARY_10_PERCENT_5_MINUTES,
