@@ -114,11 +114,6 @@ class Request:
     on: str = ""
     index: str = ""
 
-    @property
-    def asked(self) -> tuple[str, str]:
-        """What it is asked for, of whatever."""
-        return self.service, self.operation
-
 
 @dataclass
 class Given:
@@ -143,6 +138,7 @@ NAMED_BY: Final = {
     "sqs": ("tick_queue_url", "errand_queue_url", "run_queue_urls"),
     "events": ("event_bus",),
     "sesv2": ("email_sender",),
+    "secretsmanager": ("edge_secret",),
 }
 """Which settings name the thing that a service is asked for."""
 

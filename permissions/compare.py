@@ -18,24 +18,7 @@ KEPT: Final[Mapping[tuple[str, str, str], str]] = {}
 """(part, action, end of the ARN) → why it is granted although the code that is read makes no such request."""
 
 
-NEVER: Final[Mapping[tuple[str, str, str], str]] = {
-    (part, action, table): reason
-    for part, table, actions, reason in (
-        (
-            "clerk",
-            "audit",
-            ("dynamodb:PutItem",),
-            "it ends runs as cancelled, and only those that died trip a breaker, which is what writes an entry",
-        ),
-        (
-            "clerk",
-            "chains",
-            ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem"),
-            "it writes no entries of the audit log: see above",
-        ),
-    )
-    for action in actions
-}
+NEVER: Final[Mapping[tuple[str, str, str], str]] = {}
 """(part, action, table) → why that request is never made although reading the code finds a way to it."""
 
 

@@ -36,9 +36,11 @@ class Flow(Expressions):
             task = self._waiting.popleft()
             self._queued.discard(task)
             self._look_at(task)
-        named = {request.asked for request in self.requests if request.on}
-        # What was asked for before its name had come here is the same as what is asked for with it.
-        return {one: way for one, way in self.requests.items() if one.on or one.asked not in named}
+        # Once more, now that everything is where it comes to: what was asked for before its name had come is forgotten.
+        self.requests = {}
+        for task in tuple(self._known):
+            self._look_at(task)
+        return self.requests
 
     def _look_at(self, task: Task) -> None:
         self._task, self._only = task, []

@@ -50,6 +50,7 @@ NAMED_BY: Final = {
     "errand_queue_url": settings.ERRAND_QUEUE_URL,
     "run_queue_urls": settings.RUN_QUEUE_URLS,
     "event_bus": settings.EVENT_BUS,
+    "edge_secret": settings.EDGE_SECRET,
 }
 """The setting that names a thing → the variable of the environment in which a part gets it."""
 
@@ -62,8 +63,8 @@ CHOSEN: Final = {
 }
 """What tenants name themselves: whoever runs the account opts a thing in by giving it such a name."""
 
-OPTIONAL: Final = {"ses:SendEmail": settings.EMAIL_SENDER}
-"""Actions that a part needs where a setting of its environment is not empty."""
+OPTIONAL: Final = {"email_sender": settings.EMAIL_SENDER, "edge_secret": settings.EDGE_SECRET}
+"""What nobody is asked for where the variable of the environment that names it is empty."""
 
 LOGS: Final = ("logs:CreateLogStream", "logs:PutLogEvents")
 POLLS: Final = (
@@ -119,7 +120,7 @@ def of_code(
                 f"{request.service}.{request.operation}, asked by {way}: say in permissions/needs.py, ACTIONS, which "
                 "action of IAM that takes"
             )
-        if action in OPTIONAL and not part.environment.get(OPTIONAL[action]):
+        if request.on in OPTIONAL and not part.environment.get(OPTIONAL[request.on]):
             continue
         yield Need(action, tuple(_places(part, action, request.on)), way, every=False)
 
@@ -135,12 +136,16 @@ def _of_table(request: Request, way: str, prefix: str) -> Need:
 
 
 def _places(part: Part, action: str, setting: str) -> Iterator[str]:
-    if action in CHOSEN:
+    if action in CHOSEN and setting not in NAMED_BY:
         yield CHOSEN[action]
         return
     value = part.environment.get(NAMED_BY[setting], "") if setting in NAMED_BY else ""
     if not value:
         raise Unknown(f"{part.name}: {action} needs the setting {setting!r}, which its environment does not hold")
+    if action == "secretsmanager:GetSecretValue":
+        # AWS ends the ARN of a secret with six letters of its own.
+        yield f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{value}-SUFFIX"
+        return
     if action == "events:PutEvents":
         yield f"arn:aws:events:REGION:ACCOUNT:event-bus/{value}"
         return

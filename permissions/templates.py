@@ -175,6 +175,8 @@ class Templates:
         if resource["Type"] == "AWS::Lambda::Alias":
             function = self.text(stack, properties["FunctionName"])
             return f"arn:aws:lambda:REGION:ACCOUNT:function:{function}:{properties['Name']}"
+        if resource["Type"] == "AWS::SecretsManager::Secret":
+            return f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{self.text(stack, properties['Name'])}-SUFFIX"
         for key in ("TableName", "FunctionName", "LogGroupName", "Name", "TopicName", "RoleName", "ClusterName"):
             if key in properties:
                 return self.text(stack, properties[key])

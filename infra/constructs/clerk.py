@@ -61,7 +61,7 @@ class Clerk(Function):
         # With the noticeboard, which says which tenants are told of what became of their runs.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY)
         job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
-        job_store.grant(self.role, schema.SLOTS, LOOK_UP + APPEND)
+        job_store.grant(self.role, schema.SLOTS, LOOK_UP + CHANGE)
 
     def _grant_executions(self, job_store: JobStore) -> None:
         """What the end of an execution writes, as a worker does at the end of an attempt."""
@@ -69,7 +69,7 @@ class Clerk(Function):
         job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
         job_store.grant(self.role, schema.TENANTS, APPEND)
         job_store.grant(self.role, schema.AUDIT, APPEND)
-        job_store.grant(self.role, schema.CHAINS, LOOK_UP + APPEND)
+        job_store.grant(self.role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
 
     def _grant_alerts(self, job_store: JobStore, config: Config) -> None:
         """What a look at a schedule and the delivery of a notice read and write, and the channels they reach."""
