@@ -68,9 +68,3 @@ def test_a_function_uses_the_key_through_its_tables_and_no_other_way(with_everyt
             via = statement["Condition"]["StringEquals"]["kms:ViaService"]
             assert via["Fn::Join"][1] == ["dynamodb.eu-central-1.", {"Ref": "AWS::URLSuffix"}]
             assert not any("*" in action for action in as_list(statement["Action"]))
-
-
-def test_who_only_reads_can_only_decrypt(with_everything: Assembly) -> None:
-    allowed = {action for action in with_everything.actions("ticker") if action.startswith("kms:")}
-    assert allowed == {"kms:Decrypt", "kms:DescribeKey"}
-    assert "kms:GenerateDataKey" in with_everything.actions("dispatcher")
