@@ -74,13 +74,13 @@ def _is_name(node: ast.AST) -> bool:
 
 def _bound(name: str, tree: ast.Module, file: Path) -> Iterator[str]:
     """What a variable of that name may hold: constants that a loop runs over, or an assignment chooses from."""
-    found = []
+    names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
-            found.append(node.iter)
+            names += _values(node.iter, file)
         if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets):
-            found.append(node.value.generators[0].iter if isinstance(node.value, ast.DictComp) else node.value)
-    names = [one for value in found for one in _values(value, file)]
+            is_made = isinstance(node.value, ast.DictComp)
+            names += _values(node.value.generators[0].iter, file) if is_made else _names(node.value, tree, file)
     names += _passed(name, tree) if not names else []
     assert names, f"{file}: {name} cannot be read out of the source"
     yield from names
