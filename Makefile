@@ -27,11 +27,11 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test coverage check synth deploy simulate chaos bench lock clean
+.PHONY: help run test coverage check synth diff deploy deploy-local simulate chaos bench lock clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
-		printf '  make %-8s %s\n' "$${line%%:*}" "$${line#* \## }" ;; esac; done < $(firstword $(MAKEFILE_LIST))
+		printf '  make %-12s %s\n' "$${line%%:*}" "$${line#* \## }" ;; esac; done < $(firstword $(MAKEFILE_LIST))
 
 run: $(INSTALLED) ## Start the whole product on this machine, at http://127.0.0.1:8787
 	@$(PYTHON) -m local
@@ -59,8 +59,14 @@ synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out, of
 	@$(PYTHON) -m infra.app $(if $(ENV),-c environment=$(ENV)) -o cdk.out
 	@echo 'Templates and assets are in cdk.out.'
 
-deploy: synth ## Deploy cdk.out to the AWS account of your profile; asks before it gives rights
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" infra/node_modules/.bin/cdk deploy --app cdk.out --all
+diff: $(INSTALLED) ## Show what a deployment of ENV= would change in the AWS account of your profile
+	@$(PYTHON) -m infra.deploy --environment '$(ENV)' --diff
+
+deploy: $(INSTALLED) ## Show what changes, ask (YES=1 is the answer where nobody is there), and deploy ENV= to AWS
+	@$(PYTHON) -m infra.deploy --environment '$(ENV)' $(if $(YES),--yes)
+
+deploy-local: $(INSTALLED) ## Deploy what is in the checkout onto the local stack that runs
+	@$(PYTHON) -m local.update
 
 simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check every promise
 	@$(PYTHON) -m simulator --seed $(SEED) --hours $(HOURS)

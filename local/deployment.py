@@ -138,6 +138,11 @@ def deploy(emulator: Emulator, aws: Aws, folder: Folder, mark: str) -> Deploymen
     return deployed
 
 
+def destroy(emulator: Emulator, folder: Folder) -> None:
+    """Destroy every stack that was synthesised for `folder`; raises `StackError`."""
+    _cdk("destroying", ["destroy", "--all", "--app", str(folder.assembly), "--force"], emulator, folder.deploy_log)
+
+
 def noted(aws: Aws) -> Note | None:
     """What the last whole deployment noted."""
     try:

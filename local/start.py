@@ -118,10 +118,11 @@ def _deployment(running: Emulator, aws: Aws, folder: Folder, screen: Screen) -> 
         if not lost:
             return there
         screen.note(f"the emulator has lost {lost}: deploying again")
-    return _deploy(running, aws, folder, screen, mark)
+    return deploy(running, aws, folder, screen, mark)
 
 
-def _deploy(running: Emulator, aws: Aws, folder: Folder, screen: Screen, mark: str) -> Deployment:
+def deploy(running: Emulator, aws: Aws, folder: Folder, screen: Screen, mark: str) -> Deployment:
+    """Synthesise what is in the checkout and deploy it; `mark` notes what that was. Raises `StackError`."""
     log = folder.deploy_log
     with contextlib.ExitStack() as commands:
         # Both take seconds, and neither needs the emulator.

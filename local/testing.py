@@ -25,13 +25,15 @@ class StackProcess:
 
     state: Path
     arguments: Sequence[str] = ()
+    root: Path = ROOT
+    """The checkout that it runs from."""
     lines: list[str] = field(default_factory=list)
 
     def start(self) -> "StackProcess":
         """Start it, without waiting for anything."""
         command = [sys.executable, "-m", "local", "--state-dir", str(self.state), *self.arguments]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            command, cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
         )
         self._arriving: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         threading.Thread(target=self._collect, daemon=True).start()
