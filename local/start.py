@@ -150,7 +150,7 @@ def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
         begun = [
             side_by_side.submit(api.call, "GET", "/v1/health"),
             side_by_side.submit(api.call, "GET", "/openapi.json"),
-            side_by_side.submit(_invoke, aws, deployed.outputs["TickerFunction"]),
+            side_by_side.submit(invoke, aws, deployed.outputs["TickerFunction"]),
         ]
         for call in begun:
             call.result()
@@ -159,7 +159,8 @@ def _warm_up(aws: Aws, deployed: Deployment, api: demo.Api) -> None:
         side_by_side.shutdown(wait=False, cancel_futures=True)
 
 
-def _invoke(aws: Aws, function: str) -> None:
+def invoke(aws: Aws, function: str) -> None:
+    """Invoke a function as its schedule does, and wait for it; raises `StackError` where it fails again and again."""
     said = b""
     for _ in range(demo.MOST_TRIES):
         answer = aws.client("lambda").invoke(FunctionName=function, Qualifier=LIVE, Payload=b"{}")

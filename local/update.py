@@ -18,7 +18,7 @@ from local.folder import Folder
 from local.options import parse
 from local.process import remembered
 from local.screen import Screen
-from local.start import LIVE, deploy
+from local.start import LIVE, deploy, invoke
 
 FUNCTION: Final = "AWS::Lambda::Function"
 
@@ -46,7 +46,10 @@ def _update(folder: Folder, screen: Screen) -> None:
         screen.say("Nothing has changed since the last deployment.")
         return
     before = _versions(aws, deployment.inspect(aws, note.stacks)) if note else {}
-    after = _versions(aws, deploy(running, aws, folder, screen, mark))
+    deployed = deploy(running, aws, folder, screen, mark)
+    # Its next minute may be a minute away; what was deployed may have more shards, for which no ticks are laid yet.
+    invoke(aws, deployed.outputs["TickerFunction"])
+    after = _versions(aws, deployed)
     for name, version in sorted(after.items()):
         if before.get(name) != version:
             screen.say(f"{name}: version {before.get(name, 'none')} → {version}")
