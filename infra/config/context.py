@@ -5,6 +5,7 @@ Inside an entry names are nested, on the command line they have dots: `-c tables
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Final, NoReturn
 
 ENVIRONMENT: Final = "environment"
@@ -109,6 +110,11 @@ class Context:
             self.refuse(name, value, "an object")
         return tuple(value or ())
 
+    @property
+    def asked_for(self) -> frozenset[str]:
+        """Every name that anybody has asked for."""
+        return frozenset(self._read)
+
     def refuse(self, name: str, value: object, instead: str) -> NoReturn:
         """Raise the error of a value that cannot be."""
         shown = value if isinstance(value, Mapping | list) else str(value)
@@ -120,9 +126,9 @@ class Context:
         unknown = sorted({*ours, *_leaves(self._entry)} - self._read)
         if unknown:
             where = f" in the environment {self.environment!r}" if self.environment else ""
-            raise ConfigError(
-                f"context {unknown[0]!r}{where} is not known: write one of {', '.join(sorted(self._read))}"
-            )
+            near = get_close_matches(unknown[0], self._read, n=3, cutoff=0.5)
+            meant = f"write {' or '.join(near)}, or what else " if near else "write what "
+            raise ConfigError(f"context {unknown[0]!r}{where} is not known: {meant}docs/deploy.md names")
 
 
 def _nested(entry: Mapping[str, object], name: str) -> object:

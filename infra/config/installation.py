@@ -94,11 +94,18 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
     `given` are the names on the command line: one that means nothing is refused. Raises `ConfigError`.
     """
     context = Context(value_of)
+    config = read(context)
+    context.require_all_read(given)
+    return config
+
+
+def read(context: Context) -> Config:
+    """The same without a look at names that mean nothing."""
     local, environment = context.flag("local"), _environment(context)
     prefix = _prefix(context)
     shards = context.number("shards", LOCAL_SHARDS if local else DEFAULT_SHARDS, 1, MAX_SHARDS)
     api = api_of(context)
-    config = Config(
+    return Config(
         environment=environment,
         local=local,
         prefix=prefix,
@@ -119,8 +126,6 @@ def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -
         api=api,
         edge=edge_of(context, api),
     )
-    context.require_all_read(given)
-    return config
 
 
 def _environment(context: Context) -> str:

@@ -1,15 +1,17 @@
 """What an installation may choose, and what it is told when it chooses wrong."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from cronfleet.settings import TABLE_PREFIX, Oidc, from_environment
-from infra.config.context import ConfigError
-from infra.config.installation import Config, from_context
+from cronfleet.adapters.dynamodb import schema
+from cronfleet.settings import RUN_QUEUES, TABLE_PREFIX, Oidc, from_environment
+from infra.config.context import ConfigError, Context
+from infra.config.installation import Config, from_context, read
 from infra.config.tables import Capacity, Scaling, Warmth
 from infra.config.triggers import Pollers, Trigger
-from tests.integration.infra.conftest import synthesise
+from tests.integration.infra.conftest import ROOT, synthesise
 
 
 def chosen(environments: object = None, **choices: object) -> Config:
@@ -46,8 +48,28 @@ def test_an_environment_that_nobody_wrote_down_is_refused_and_those_that_are_the
 def test_a_choice_that_means_nothing_is_refused_wherever_it_stands() -> None:
     with pytest.raises(ConfigError, match=r"'alarms.tresholds.lag' in the environment 'prod' is not known"):
         chosen({"prod": {"alarms": {"tresholds": {"lag": 3}}}}, environment="prod")
-    with pytest.raises(ConfigError, match=r"'shard' is not known: write one of .*shards"):
+    with pytest.raises(ConfigError, match=r"'shard' is not known: write shards"):
         chosen(shard="3")
+
+
+def test_every_choice_there_is_stands_in_the_guide() -> None:
+    context = Context({}.get)
+    read(context)
+    guide = (ROOT / "docs" / "deploy.md").read_text()
+    written = {_generic(name) for name in re.findall(r"`([a-z_.<>]+)`", guide)}
+    missing = {_generic(name) for name in context.asked_for} - written
+    assert not missing, f"docs/deploy.md says nothing of {', '.join(sorted(missing))}"
+
+
+def _generic(name: str) -> str:
+    """The name with a word for those of tables and their indexes, and of run queues."""
+    for table in schema.TABLES:
+        for index in table.indexes:
+            name = name.replace(f"tables.{table.name}.{index.name}.", "tables.<table>.")
+        name = name.replace(f"tables.{table.name}.", "tables.<table>.")
+    for queue in RUN_QUEUES:
+        name = name.replace(f"workers.{queue}.", "workers.<queue>.")
+    return name
 
 
 def test_what_the_cdk_itself_writes_into_its_context_is_none_of_our_business() -> None:
