@@ -123,8 +123,9 @@ class ScheduleAnswer(Answered):
         ),
         examples=[{"cron": "0 2 * * *", "timezone": "Asia/Kolkata"}],
     )
-    target: dict[str, str | dict[str, str]] = Field(
-        description="`handler` (and `secrets`, names), `url` (and `secret`, a name), or `lambda`.",
+    target: dict[str, Any] = Field(
+        description="`handler` (and `secrets`, names), `url` (and `secret`, a name), `lambda`; or with a `role`: `sqs`, "
+        "`sns`, `event_bus` (and `source`, `detail_type`), `state_machine`, or `ecs_task` and all that a task needs.",
         examples=[{"handler": "billing.nightly"}],
     )
     payload: Any = Field(description="What the target is given.")
@@ -339,7 +340,7 @@ class ImportedAnswer(Answered):
     description: str = Field(description="The comment above it, or what the manifest says.")
     owner: str = Field(description="As the import named it.")
     trigger: dict[str, Any] = Field(description="As in a schedule.")
-    target: dict[str, str | dict[str, str]] = Field(description="As in a schedule.")
+    target: dict[str, Any] = Field(description="As in a schedule.")
     payload: Any = Field(description="What the job was.")
     policies: dict[str, Any] = Field(description="As in a schedule, every default spelled out.")
     labels: dict[str, str] = Field(description="`import`, and what the file tells.")

@@ -15,14 +15,16 @@ from cronfleet.domain.operation import Kind as OperationKind
 from cronfleet.domain.operation import Status as OperationStatus
 from cronfleet.domain.outlook import MAX_FIRES
 from cronfleet.domain.shadow_comparison import MAX_TOLERANCE, State
+from cronfleet.domain.target_role import ROLE as TARGET_ROLE
 from cronfleet.domain.time_text import LONGEST_MOMENT
 from cronfleet.domain.warning import WarningCode
 
 from .operation_schemas import SIGNATURE
-from .schemas import CALENDAR_NAME, ID, TEXT
+from .schemas import CALENDAR_NAME, ID, MAX_ARN, TEXT
 
 SUBJECT: Final = r"^(tenant|[a-z_]{1,32}:[A-Za-z0-9][A-Za-z0-9._~-]{0,255})$"
 OPERATION_ID: Final = r"^o[0-9a-f]{20}$"
+ROLE: Final = rf"^{TARGET_ROLE.pattern}$"
 ALERT_ID: Final = r"^[0-9a-z]{1,40}$"
 """Of an incident, or of a notice."""
 BREAKER_ID: Final = rf"^(?:[a-z_]{{1,16}}-[0-9a-f]{{16}}|schedule-{ID[1:-1]})$"
@@ -242,6 +244,15 @@ TargetQuery = Annotated[
         min_length=1,
         max_length=4_096,
         description="What is called: a handler's name, a webhook's URL, cronfleet-target-…, or a target as JSON.",
+    ),
+]
+RoleQuery = Annotated[
+    str | None,
+    Query(
+        pattern=ROLE,
+        max_length=MAX_ARN,
+        description="The ARN of a role named cronfleet-target-…, as which queues, topics, buses, state machines and "
+        "tasks of the file are called; else only those are whose own role is named so.",
     ),
 ]
 OwnerQuery = Annotated[str, Query(max_length=128, description="Who answers for the schedules.")]

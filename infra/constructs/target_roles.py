@@ -15,8 +15,8 @@ from cronfleet import settings
 from infra.config.installation import APPLICATION, Config
 
 TENANTS_ROLES: Final = f"{APPLICATION}-target-*"
-CALLERS: Final = (*(f"worker-{queue}" for queue in settings.RUN_QUEUES), "clerk")
-"""The functions that call targets: workers start and send, the clerk follows."""
+CALLERS: Final = (*(f"worker-{queue}" for queue in settings.FUNCTION_QUEUES), "clerk")
+"""The functions that call targets: workers start and send, the clerk follows. Long workers hand nothing over."""
 
 
 def target_settings(config: Config) -> Mapping[str, str]:

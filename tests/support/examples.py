@@ -9,6 +9,7 @@ from cronfleet.domain.claim import Batch, BatchId, Fire, RunClaim, RunTimer, Sch
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
 from cronfleet.domain.dependency import AfterTrigger, Else, On
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
@@ -17,7 +18,17 @@ from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
-from cronfleet.domain.target import HandlerTarget, LambdaTarget, WebhookTarget
+from cronfleet.domain.slot import SlotLease
+from cronfleet.domain.target import (
+    EcsTaskTarget,
+    EventBridgeTarget,
+    HandlerTarget,
+    LambdaTarget,
+    SnsTarget,
+    SqsTarget,
+    StepFunctionsTarget,
+    WebhookTarget,
+)
 from cronfleet.domain.trace import TraceContext
 from cronfleet.domain.trigger import CronTrigger, OneShotTrigger
 from cronfleet.domain.zone_stamp import ZoneStamp
@@ -114,9 +125,24 @@ def definitions() -> list[Definition]:
         definition(MINUTELY, "function", target=LambdaTarget("cronfleet-target-bills"), payload=[]),
         definition(MINUTELY, "bare-hook", target=WebhookTarget("https://example.com"), payload="text"),
         Definition(TENANT, "full", 12, spec, "ops@acme", NOON, "as agreed"),
+        *(definition(MINUTELY, f"role-{number}", target=one) for number, one in enumerate(ROLE_TARGETS)),
         definition(MINUTELY, "named", target=HandlerTarget("billing.nightly"), payload=0),
         definition(MINUTELY, "beating", policies=Policies(heartbeat_seconds=30)),
     ]
+
+
+ROLE = "arn:aws:iam::123456789012:role/cronfleet-target-bills"
+_AT = "us-east-1:123456789012"
+ROLE_TARGETS = (
+    SqsTarget(f"arn:aws:sqs:{_AT}:bills", ROLE),
+    SnsTarget(f"arn:aws:sns:{_AT}:bills", ROLE),
+    EventBridgeTarget(f"arn:aws:events:{_AT}:event-bus/default", ROLE, "acme.bills", "Bills"),
+    StepFunctionsTarget(f"arn:aws:states:{_AT}:stateMachine:bills", ROLE),
+    EcsTaskTarget(
+        f"arn:aws:ecs:{_AT}:task-definition/bills:3", f"arn:aws:ecs:{_AT}:cluster/c", "job", ROLE, subnets=("s",)
+    ),
+)
+"""Targets of every kind that is called as a role."""
 
 
 def run(nominal_at: Instant = NOON, cause: str = "schedule", **changes: Any) -> Run:
@@ -143,12 +169,16 @@ def rows() -> list[Run]:
     failed = Attempt(1, 1, "a" * 26, NOON, NOON + 5, Outcome.FAILED, "ValueError: no «bill»")
     lost = Attempt(2, 2, "b" * 26, NOON + 9, NOON + 10, Outcome.LOST, None)
     going = Attempt(3, 3, "c" * 26, NOON + 11)
+    elsewhere = Execution(NOON + 12, NOON + HOUR, "arn:aws:states:…:execution:billing:run_1-3")
+    slot = SlotLease(2, 7, NOON + 2 * HOUR)
+    started = replace(elsewhere, is_started=True, slot=slot, holder="acme~nightly/3/x")
     manual = "manual-01kb0000000000000000000000"
     missed = Reason(Code.MISSED, "nothing fired until 12:00", {"noticed_at": NOON})
     return [
         run(),
         run(NOON + 2 * MINUTE, kept_days=400),
         run(NOON + MINUTE, rev=7, fence=3, attempts=(failed, lost, going)),
+        run(NOON + 4 * MINUTE, attempts=(replace(failed, execution=elsewhere), replace(going, execution=started))),
         run(NOON, manual, status=RunStatus.QUEUED, attempts=(), payload=None, has_payload=True, started_at=None),
         run(NOON + SECOND, manual, status=RunStatus.QUEUED, payload={"a": [1.5, "x"]}, has_payload=True),
         run(NOON, "rerun-o1x2", ancestor="acme~nightly~1~20261130T110000Z~schedule", operation="o1", is_pinned=True),

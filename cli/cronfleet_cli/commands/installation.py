@@ -1,6 +1,5 @@
 """The installation: whether it is up, which zone data it has, and which installations there are."""
 
-import json
 import os
 from typing import Annotated, Any, Final
 
@@ -10,7 +9,7 @@ from cronfleet_cli import options as o
 from cronfleet_cli.api import at
 from cronfleet_cli.errors import REFUSED
 from cronfleet_cli.profiles import config_path, read_config
-from cronfleet_cli.screen import Column, table, text
+from cronfleet_cli.screen import Column, table
 from cronfleet_cli.session import Session, command
 
 PROFILES: Final = (
@@ -52,7 +51,8 @@ def target_role(
     """Print the trust policy that a role for targets needs, to be pasted; with --schedule what it must be permitted."""
     found = session.api.get(at("target-role"), {"schedule": schedule} if schedule else {})
     document = found["permissions"] if schedule else found["trust_policy"]
-    session.answer(found, text(json.dumps(document, indent=2)))
+    # As it is: a document that is to be pasted must not be wrapped to the width of a terminal.
+    session.screen.json(found if session.screen.is_json else document)
 
 
 def profiles(session: Session) -> None:

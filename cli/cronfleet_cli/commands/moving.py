@@ -51,7 +51,7 @@ _TYPES: Final = {
 _OPTIONS: Final = {
     Kind.CRONTAB: {"timezone", "form", "tz", "source", "target", "owner", "existing", "shadow"},
     Kind.KUBERNETES: {"timezone", "source", "target", "owner", "existing", "shadow"},
-    Kind.EVENTBRIDGE: {"source", "target", "owner", "existing", "shadow"},
+    Kind.EVENTBRIDGE: {"source", "target", "role", "owner", "existing", "shadow"},
     Kind.CRONFLEET: {"existing", "held"},
 }
 
@@ -71,6 +71,7 @@ def import_file(
     tz: Annotated[str | None, typer.Option(help="What TZ= in a crontab means: times or command.")] = None,
     source: Annotated[str | None, typer.Option(help="Where it was, as web1:/etc/crontab; else the file.")] = None,
     target: Annotated[str | None, typer.Option(help="What gets the commands: a handler, an URL, a function.")] = None,
+    role: Annotated[str | None, typer.Option(help="As which queues, topics, state machines … are called.")] = None,
     owner: Annotated[str | None, typer.Option(help="Whose the schedules are.")] = None,
     existing: Annotated[str | None, typer.Option(help="What is there and says otherwise: keep or replace.")] = None,
     shadow: Annotated[bool, typer.Option("--shadow", help="Note from now on what they would fire.")] = False,
@@ -79,7 +80,7 @@ def import_file(
 ) -> None:
     """Import a file as held schedules: a crontab, CronJobs, EventBridge schedules; or a tenant's document."""
     asked: dict[str, Any] = {
-        "timezone": timezone, "form": form, "tz": tz, "source": source, "target": target, "owner": owner,
+        "timezone": timezone, "form": form, "tz": tz, "source": source, "target": target, "role": role, "owner": owner,
         "existing": existing, "shadow": shadow or None, "held": held or None,
     }  # fmt: skip
     for name, value in asked.items():

@@ -75,6 +75,7 @@ def import_eventbridge(
     body: Annotated[DocumentBody, Body()],
     source: p.SourceQuery = "",
     target: p.TargetQuery = None,
+    role: p.RoleQuery = None,
     owner: p.OwnerQuery = "",
     existing: p.ExistingQuery = "keep",
     shadow: p.FlagQuery = "false",
@@ -85,7 +86,8 @@ def import_eventbridge(
     """
     request = _request("eventbridge", source, target, owner, existing, shadow, dry_run)
     entries, notes = json_reading.schedules_of(body.document)
-    sheet = eventbridge.read(entries, eventbridge.Options(has_target=request.target is not None), notes)
+    options = eventbridge.Options(has_target=request.target is not None, role=role)
+    sheet = eventbridge.read(entries, options, notes)
     return _answered(sheet, request)
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cronfleet import settings
 from cronfleet.domain.role import Role
-from tests.support.command_line import CommandLine, put_key
+from tests.support.api import api_on_memory
+from tests.support.command_line import CommandLine, command_line, put_key
 
 CRONTAB = "CRON_TZ=Europe/Paris\n30 2 * * * /srv/close\n0 25 * * * /srv/typo\n"
 
@@ -147,3 +149,13 @@ def test_the_audit_log_is_listed_checked_and_exported(nightly, tmp_path: Path):
 def test_the_installation_says_how_it_is(nightly):
     assert nightly.json("health")["status"] == "ok"
     assert nightly.json("zone-data")["release"]
+
+
+def test_the_trust_that_a_targets_role_needs_is_printed_to_be_pasted(monkeypatch):
+    callers = "arn:aws:iam::999999999999:role/cronfleet-clerk-us-east-1"
+    told = {settings.INSTALLATION: "prod", settings.TARGET_CALLERS: callers}
+    with command_line(api_on_memory(monkeypatch, **told), monkeypatch) as line:
+        printed = line("target-role").out
+        condition = json.loads(printed)["Statement"][0]["Condition"]
+        assert condition["StringEquals"]["sts:ExternalId"].startswith("cronfleet:prod:")
+        assert line.json("target-role")["callers"] == [callers]

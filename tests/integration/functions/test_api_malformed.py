@@ -20,6 +20,23 @@ def api():
         yield made
 
 
+LIMIT = "policies.timeout_seconds"
+HEARTBEAT = "policies.heartbeat_timeout"
+IAM = "arn:aws:iam::123456789012:role"
+ROLE = f"{IAM}/cronfleet-target-x"
+QUEUE = "arn:aws:sqs:us-east-1:123456789012:x"
+BUS = "arn:aws:events:us-east-1:123456789012:event-bus/x"
+ELSEWHERE = "arn:aws:ecs:us-west-2:123456789012:cluster/x"
+MACHINE = {"state_machine": "arn:aws:states:us-east-1:123456789012:stateMachine:x", "role": ROLE}
+TASK = {
+    "ecs_task": "arn:aws:ecs:us-east-1:123456789012:task-definition/x",
+    "cluster": "arn:aws:ecs:us-east-1:123456789012:cluster/x",
+    "container": "job",
+    "subnets": ["subnet-12345678"],
+    "role": ROLE,
+}
+
+
 def schedule(**changes):
     """A good schedule with some fields changed; `a__b=1` changes the field b of a."""
     made = copy.deepcopy(NIGHTLY) | {"id": "new"}
@@ -230,6 +247,32 @@ BODIES = [
         schedule(target={"lambda": "arn:aws:lambda:us-east-1:123456789012:function:payments"}),
         "target.lambda",
     ),
+    # targets that are called as a role
+    ("a queue without a role", schedule(target={"sqs": QUEUE}), "target.role"),
+    ("a role that is not named as one", schedule(target={"sqs": QUEUE, "role": f"{IAM}/admin"}), "target.role"),
+    ("a role under a path", schedule(target={"sqs": QUEUE, "role": f"{IAM}/x/cronfleet-target-x"}), "target.role"),
+    ("a role below one", schedule(target={"sqs": QUEUE, "role": f"{ROLE}/x"}), "target.role"),
+    ("a role with a handler", schedule(target__role=ROLE), "target.role"),
+    ("a queue's address", schedule(target={"sqs": "https://sqs.amazonaws.com/1/q", "role": ROLE}), "target.sqs"),
+    ("a topic for a queue", schedule(target={"sqs": QUEUE.replace("sqs", "sns"), "role": ROLE}), "target.sqs"),
+    ("every queue", schedule(target={"sqs": QUEUE[:-1] + "*", "role": ROLE}), "target.sqs"),
+    ("another account's queue", schedule(target={"sqs": QUEUE.replace("123", "321"), "role": ROLE}), "target.sqs"),
+    ("an external id", schedule(target={"sqs": QUEUE, "role": ROLE, "external_id": "mine"}), "target.external_id"),
+    ("a queue and a topic", schedule(target={"sqs": QUEUE, "sns": QUEUE, "role": ROLE}), "target"),
+    ("a source of AWS's own", schedule(target={"event_bus": BUS, "role": ROLE, "source": "aws.x"}), "target.source"),
+    ("a source with a queue", schedule(target={"sqs": QUEUE, "role": ROLE, "source": "x"}), "target.source"),
+    ("a task without a cluster", schedule(target={"ecs_task": TASK["ecs_task"], "role": ROLE}), "target.cluster"),
+    ("a task on Fargate without subnets", schedule(target={**TASK, "subnets": []}), "target.subnets"),
+    ("a subnet that is none", schedule(target={**TASK, "subnets": ["default"]}), "target.subnets"),
+    ("a cluster elsewhere", schedule(target=TASK | {"cluster": ELSEWHERE}), "target.ecs_task"),
+    ("a payload that no task can be given", schedule(target=TASK, payload="x" * 7_000), "payload"),
+    ("an execution of more than a week", schedule(target=MACHINE, policies__timeout_seconds=604_801), LIMIT),
+    (
+        "a queue that takes an hour",
+        schedule(target={"sqs": QUEUE, "role": ROLE}, policies__timeout_seconds=3600),
+        LIMIT,
+    ),
+    ("an execution that beats", schedule(target=MACHINE, policies__heartbeat_timeout="30s"), HEARTBEAT),
     # policies
     ("text for policies", schedule(policies="default"), "policies"),
     ("null for policies", schedule(policies=None), "policies"),

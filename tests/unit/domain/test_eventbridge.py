@@ -137,3 +137,58 @@ def test_the_answers_of_the_cli_are_looked_into():
     ):
         with pytest.raises(Invalid, match=said):
             entries_of(document)
+
+
+ROLE = "arn:aws:iam::123456789012:role/cronfleet-target-reports"
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:reports"
+BUS = "arn:aws:events:eu-west-1:123456789012:event-bus/default"
+CLUSTER = "arn:aws:ecs:eu-west-1:123456789012:cluster/reports"
+TASK = {
+    "TaskDefinitionArn": "arn:aws:ecs:eu-west-1:123456789012:task-definition/reports",
+    "LaunchType": "FARGATE",
+    "NetworkConfiguration": {"awsvpcConfiguration": {"Subnets": ["subnet-12345678"], "AssignPublicIp": "ENABLED"}},
+}
+
+
+def called(arn, *, role=None, **target):
+    entry = {**REPORT, "Target": {**REPORT["Target"], "Arn": arn, **target}}
+    return read([(1, entry)], Options(role=role))
+
+
+@pytest.mark.parametrize(
+    ("arn", "kind"),
+    [
+        (OTHER, "sqs"),
+        ("arn:aws:sns:eu-west-1:123456789012:reports", "sns"),
+        (BUS, "event_bus"),
+        (MACHINE, "state_machine"),
+    ],
+)
+def test_what_has_an_arn_is_called_as_the_files_own_role_if_that_is_named_so_or_as_the_imports(arn, kind):
+    (own,) = called(arn, RoleArn=ROLE).candidates
+    (named,) = called(arn, role=ROLE).candidates
+    assert own.target == named.target == {kind: arn, "role": ROLE}
+    assert own.payload == {"all": True}
+    assert any("envelope" in note for note in own.notes)
+
+
+def test_an_event_keeps_its_source_and_its_type():
+    said = {"Source": "acme.reports", "DetailType": "Report"}
+    (candidate,) = called(BUS, role=ROLE, EventBridgeParameters=said).candidates
+    assert candidate.target == {"event_bus": BUS, "source": "acme.reports", "detail_type": "Report", "role": ROLE}
+
+
+def test_a_task_is_taken_over_where_its_overrides_name_the_container():
+    overrides = '{"containerOverrides": [{"name": "job", "command": ["report"]}]}'
+    (candidate,) = called(CLUSTER, role=ROLE, EcsParameters=TASK, Input=overrides).candidates
+    assert candidate.target["container"] == "job"
+    assert candidate.target["ecs_task"] == TASK["TaskDefinitionArn"]
+    assert (candidate.target["subnets"], candidate.target["public_ip"]) == (["subnet-12345678"], True)
+    assert any("CRONFLEET_RUN" in note for note in candidate.notes)
+    assert called(CLUSTER, role=ROLE, EcsParameters=TASK).refusals
+
+
+def test_without_a_role_that_may_be_assumed_the_refusal_says_what_to_name():
+    (refusal,) = called(OTHER).refusals
+    assert "or a role named cronfleet-target-" in refusal.reason
+    assert "role" not in called("arn:aws:kinesis:eu-west-1:123456789012:stream/x").refusals[0].reason

@@ -17,12 +17,14 @@ from cronfleet.domain.imported import DEFAULT_ZONE, Candidate, Refusal, Sheet, m
 from cronfleet.domain.instant import SECOND, to_text
 from cronfleet.domain.retry import MAX_ATTEMPTS
 from cronfleet.domain.target import LAMBDA_FUNCTION
+from cronfleet.domain.target_role import BUS, CLUSTER, MACHINE, QUEUE, ROLE, TOPIC
 
 DEFAULT_GROUP: Final = "default"
 _KINDS: Final = ("Schedules", "Name", "ScheduleExpression")
 _BACKOFF: Final = {"kind": "exponential", "base_seconds": 10, "max_seconds": 3600}
 _RATE_OR_AT: Final = re.compile(r"[ \t\r\n]*(rate|at)[ \t]*\(", re.IGNORECASE)
 _CONTEXT: Final = "<aws.scheduler."
+_CALLED: Final = {"sqs": QUEUE, "sns": TOPIC, "event_bus": BUS, "state_machine": MACHINE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Options:
     """`has_target`: the import names what is to be called where the file's own target cannot be."""
 
     has_target: bool = False
+    role: str | None = None
+    """As which role queues, topics, buses, state machines and tasks are called, where the file's own may not be."""
 
 
 def read(entries: Sequence[tuple[int, object]], options: Options, notes: tuple[str, ...] = ()) -> Sheet:
@@ -100,7 +104,7 @@ def _candidate(entry: Mapping[str, Any], line: int, text: str, options: Options)
         # AWS ignores both for one-time schedules.
         start_at=None if is_once else _moment(entry.get("StartDate"), "StartDate"),
         end_at=None if is_once else _moment(entry.get("EndDate"), "EndDate"),
-        notes=(*notes, *_further(entry, target, is_off=is_off)),
+        notes=(*notes, *_further(entry, target, called, is_off=is_off)),
     )
 
 
@@ -154,19 +158,64 @@ def _moment(value: object, field: str) -> str | None:
         raise Invalid(field, f"has {field} {value!r}, which is no time") from error
 
 
-def _target(target: Mapping[str, Any], options: Options) -> tuple[Mapping[str, str] | None, Any]:
+def _target(target: Mapping[str, Any], options: Options) -> tuple[Mapping[str, Any] | None, Any]:
     """What is called, if the file's own target can be, and the payload."""
     arn, given = str(target.get("Arn") or ""), target.get("Input")
     if LAMBDA_FUNCTION.fullmatch(arn):
         return {"lambda": arn}, _input(given)
+    called = _as_role(arn, target, options)
+    if called is not None:
+        return called, _input(given)
     if not options.has_target:
         what = "a function whose name does not begin with cronfleet-target-" if ":function:" in arn else "a target"
         raise Invalid(
             "Target",
             f"calls {arn or 'nothing'}, {what} that is not called from here: name a handler, url or lambda for the "
-            "import, which gets the target and its input as the payload",
+            f"import, which gets the target and its input as the payload{_or_a_role(arn)}",
         )
     return None, {"target": {name: value for name, value in target.items() if name != "Input"}, "input": _input(given)}
+
+
+def _or_a_role(arn: str) -> str:
+    if not any(pattern.fullmatch(arn) for pattern in (*_CALLED.values(), CLUSTER)):
+        return ""
+    return "; or a role named cronfleet-target-…, as which it is called itself"
+
+
+def _as_role(arn: str, target: Mapping[str, Any], options: Options) -> Mapping[str, Any] | None:
+    """What is called as a role, where the file's own role may be assumed from here, or the import names one."""
+    own = str(target.get("RoleArn") or "")
+    role = options.role or (own if ROLE.fullmatch(own) else "")
+    if not role:
+        return None
+    kind = next((name for name, pattern in _CALLED.items() if pattern.fullmatch(arn)), None)
+    if kind == "event_bus":
+        said = mapping_of(target.get("EventBridgeParameters"))
+        named = {"source": said.get("Source"), "detail_type": said.get("DetailType")}
+        return {kind: arn, **{name: value for name, value in named.items() if value}, "role": role}
+    if kind is not None:
+        return {kind: arn, "role": role}
+    return _task(arn, target, role) if CLUSTER.fullmatch(arn) else None
+
+
+def _task(cluster: str, target: Mapping[str, Any], role: str) -> Mapping[str, Any] | None:
+    """A task; `None` where the file does not name the container, which its overrides do if it has any."""
+    said = mapping_of(target.get("EcsParameters"))
+    network = mapping_of(mapping_of(said.get("NetworkConfiguration")).get("awsvpcConfiguration"))
+    overrides = _input(target.get("Input"))
+    containers = overrides.get("containerOverrides") if isinstance(overrides, dict) else None
+    if not isinstance(containers, list) or len(containers) != 1 or not isinstance(containers[0], dict):
+        return None
+    return {
+        "ecs_task": said.get("TaskDefinitionArn"),
+        "cluster": cluster,
+        "container": containers[0].get("name"),
+        "launch_type": said.get("LaunchType") or "FARGATE",
+        "subnets": network.get("Subnets") or [],
+        "security_groups": network.get("SecurityGroups") or [],
+        "public_ip": network.get("AssignPublicIp") == "ENABLED",
+        "role": role,
+    }
 
 
 def _input(given: object) -> Any:
@@ -199,7 +248,15 @@ def _policies(entry: Mapping[str, Any], target: Mapping[str, Any]) -> tuple[dict
     return policies, tuple(notes)
 
 
-def _further(entry: Mapping[str, Any], target: Mapping[str, Any], *, is_off: bool) -> Iterator[str]:
+def _further(
+    entry: Mapping[str, Any], target: Mapping[str, Any], called: Mapping[str, Any] | None, *, is_off: bool
+) -> Iterator[str]:
+    if called is not None and "role" in called:
+        yield "the target gets the run's envelope (docs/targets.md), with the input as its payload, not the input alone"
+    if called is not None and "ecs_task" in called:
+        yield "overrides of the task are its payload, in the variable CRONFLEET_RUN, and change nothing by themselves"
+    if mapping_of(target.get("SqsParameters")).get("MessageGroupId"):
+        yield "MessageGroupId is not carried over: each run is a group of its own, and keeps no other back"
     if is_off:
         yield f"is disabled: it has the label {imported.OFF_LABEL}={imported.OFF}, and bulk resume leaves it out"
     queue = mapping_of(target.get("DeadLetterConfig")).get("Arn")

@@ -71,7 +71,7 @@ class Candidate:
     description: str = ""
     policies: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
-    target: Mapping[str, str] | None = None
+    target: Mapping[str, Any] | None = None
     start_at: str | None = None
     end_at: str | None = None
     notes: tuple[str, ...] = ()
