@@ -124,7 +124,7 @@ class ScheduleAnswer(Answered):
         examples=[{"cron": "0 2 * * *", "timezone": "Asia/Kolkata"}],
     )
     target: dict[str, Any] = Field(
-        description="`handler` (and `secrets`, names), `url` (and `secret`, a name), `lambda`; or with a `role`: `sqs`, "
+        description="`handler` (and `secrets`, names), `url` (and `secret`, a name), `lambda`; or with a `role` `sqs`, "
         "`sns`, `event_bus` (and `source`, `detail_type`), `state_machine`, or `ecs_task` and all that a task needs.",
         examples=[{"handler": "billing.nightly"}],
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cronfleet import settings
-from tests.support.api import Api, api_on_memory
+from tests.support.api import NIGHTLY, Api, api_on_memory
 
 CALLERS = (
     "arn:aws:iam::999999999999:role/cronfleet-worker-standard-us-east-1",
@@ -42,7 +42,7 @@ def test_a_target_is_read_as_it_was_written_with_its_defaults(api: Api, target: 
     read = api.call("GET", "/v1/schedules/billing").json["target"]
     defaults = {"source": "cronfleet", "detail_type": "cronfleet.run"} if "event_bus" in target else {}
     assert read == {**defaults, **target}
-    body = {"trigger": {"cron": "0 3 * * *"}, "target": read}
+    body = {**NIGHTLY, "id": "billing", "target": read}
     assert api.call("PUT", "/v1/schedules/billing", body).json["target"] == read, "and may be sent back"
 
 
