@@ -1,7 +1,7 @@
 """The whole chain on metered queues and on any DynamoDB client: what a scenario needs to be played and counted."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
@@ -78,6 +78,9 @@ class Silent:
     def measure(self, metric: str, seconds: float, **dimensions: str) -> None: ...
 
     def event(self, name: str, **fields: object) -> None: ...
+
+    def about(self, **fields: object) -> AbstractContextManager[None]:  # noqa: ARG002 - nobody reads its lines
+        return nullcontext()
 
     def alarm(self, name: str, **fields: object) -> None: ...
 

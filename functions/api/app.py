@@ -14,6 +14,7 @@ from cronfleet.domain.errors import ClockSkewed
 
 from . import permissions, problems
 from .reading import check_unread
+from .requests import ROUTE
 from .routes import (
     audit,
     backfills,
@@ -103,6 +104,7 @@ def admit(event: dict[str, Any]) -> None:
     for route in routes():
         found = route.rule.match(sent.path) if route.method == sent.http_method.upper() else None
         if found:
+            event["requestContext"][ROUTE] = route.openapi_path
             return permissions.admit(event, route.method, route.openapi_path, found.groupdict().get("tenant_id"))
     return None
 

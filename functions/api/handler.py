@@ -8,11 +8,13 @@ from cronfleet import bootstrap
 
 from . import reading
 from .app import admit, app, problem_of
+from .tracing import traced
 
 
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answers one request (payload format 2.0)."""
-    answer = _answer(event, context)
+    with traced(event) as answer:
+        answer.update(_answer(event, context))
     bootstrap.telemetry("api").count("requests", outcome=f"{answer['statusCode'] // 100}xx")
     return answer
 

@@ -19,6 +19,10 @@ from .reading import parse
 ADMITTED: Final = "cronfleet_caller"
 """Where in an event's `requestContext` the admitted caller stands; no gateway writes that name."""
 
+TRACE: Final = "cronfleet_trace"
+ROUTE: Final = "cronfleet_route"
+"""Likewise the span of the request, and the route that it is resolved to."""
+
 _ETAGS: Final = re.compile(r'\s*(W/)?"[\x21\x23-\x7e]{0,200}"\s*(,\s*(W/)?"[\x21\x23-\x7e]{0,200}"\s*){0,9}')
 _ETAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,128}")
@@ -45,7 +49,10 @@ def credential_of(event: Mapping[str, Any]) -> Caller:
     role = known.get("role", Role.TENANT_ADMIN)
     if not tenant or tier not in TIERS or not credential or role not in tuple(Role) or _is_over(known.get("ends_at")):
         raise unauthenticated()
-    return Caller(Tenant(tenant, tier), credential, context["requestId"], Role(role), known.get("actor", ""))
+    trace = context.get(TRACE)
+    return Caller(
+        Tenant(tenant, tier), credential, context["requestId"], Role(role), known.get("actor", ""), trace=trace
+    )
 
 
 def _is_over(ends_at: Any) -> bool:

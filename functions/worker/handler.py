@@ -30,7 +30,7 @@ def handle(event: dict[str, Any], _context: LambdaContext) -> dict[str, list[dic
 def _handled(record: dict[str, Any]) -> bool:
     message_id = record.get("messageId")
     try:
-        _service().handle(bootstrap.run_message_of(record["body"]))
+        _service().handle(bootstrap.run_message_of(record["body"]), bootstrap.delivery_of(record))
     except Invalid as error:
         # It goes to the dead-letter queue after its last delivery, where an operator can read it.
         bootstrap.telemetry("worker").alarm("message_unreadable", message_id=message_id, error=str(error))

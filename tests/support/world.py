@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,7 @@ class Notes:
     counts: Counter[str] = field(default_factory=Counter)
     events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     alarms: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    abouts: list[dict[str, Any]] = field(default_factory=list)
     measures: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def count(self, metric: str, value: int = 1, **_: str) -> None:
@@ -44,6 +46,10 @@ class Notes:
 
     def measure(self, metric: str, seconds: float, **_: str) -> None:
         self.measures[metric].append(seconds)
+
+    def about(self, **fields: object) -> AbstractContextManager[None]:
+        self.abouts.append(dict(fields))
+        return nullcontext()
 
     def event(self, name: str, **fields: object) -> None:
         self.events.append((name, dict(fields)))

@@ -3,7 +3,7 @@
 Adapters are imported inside the functions, so that each Lambda loads only what it uses.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cronfleet.adapters.system.clock import SystemClock, SystemIds, SystemSecrets
 from cronfleet.domain.errand import ErrandMessage
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
     from cronfleet.adapters.eventbridge.events import EventBridgeEvents
+    from cronfleet.adapters.otel.tracing import OtelTracing
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue
     from cronfleet.adapters.targets.tenant_roles import TenantRoles
     from cronfleet.domain.attempt_log import LogPlace
     from cronfleet.domain.operation import Kind
+    from cronfleet.domain.run_spans import Delivery
     from cronfleet.ports.errands import Doer
     from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
     from cronfleet.services.api_keys import ApiKeys
+    from cronfleet.services.attempt_tracing import AttemptTracing
     from cronfleet.services.audit_log import AuditLog
     from cronfleet.services.backfills import Backfills
     from cronfleet.services.breakers import Breakers
@@ -93,6 +96,20 @@ def tick_of(body: str) -> Tick:
     return decode_tick(body)
 
 
+def delivery_of(record: "Mapping[str, Any]") -> "Delivery":
+    """How a message came that Lambda has received for us; what the record does not say is left out."""
+    from cronfleet.domain.run_spans import Delivery
+
+    attributes = record.get("attributes") or {}
+    sent_at, receives = attributes.get("SentTimestamp", ""), attributes.get("ApproximateReceiveCount", "")
+    return Delivery(
+        now(),
+        int(sent_at) if sent_at.isdecimal() else None,
+        str(record.get("messageId", "")),
+        int(receives) if receives.isdecimal() else 1,
+    )
+
+
 def run_message_of(body: str) -> RunMessage:
     """The run message in a run queue's message; raises `Invalid`."""
     from cronfleet.adapters.sqs.messages import decode_run
@@ -123,7 +140,8 @@ def _store(settings: Settings) -> "DynamoJobStore":
 def _run_queue(settings: Settings) -> "SqsRunQueue":
     from cronfleet.adapters.sqs.run_queue import SqsRunQueue, sqs_client
 
-    return SqsRunQueue(sqs_client(), settings.run_queue_urls or {})
+    ratio = None if settings.traces is None else settings.traces.keeping.ratio
+    return SqsRunQueue(sqs_client(), settings.run_queue_urls or {}, ratio)
 
 
 def _errand_queue(settings: Settings) -> "SqsErrandQueue":
@@ -315,10 +333,12 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.executions import AllExecutions
     from cronfleet.adapters.targets.targets import AllTargets
+    from cronfleet.services.attempt_report import AttemptReport
     from cronfleet.services.handing_over import Elsewhere
     from cronfleet.services.worker import Worker
 
-    clock, roles = SystemClock(), _tenant_roles(settings)
+    clock, roles, watch = SystemClock(), _tenant_roles(settings), telemetry("worker")
+    traces = tracing(settings, "worker", watch)
     return Worker(
         store=_store(settings),
         run_queue=_run_queue(settings),
@@ -329,13 +349,37 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
             allowed_networks=settings.webhook_allowed_networks,
             log_place=_log_place(settings),
             roles=roles,
+            job_spans=traces,
         ),
         clock=clock,
         ids=SystemIds(),
-        telemetry=telemetry("worker"),
+        telemetry=watch,
         events=_events(settings),
         elsewhere=Elsewhere(AllExecutions(roles), settings.shards),
+        report=AttemptReport(watch, _attempt_tracing(settings, traces), settings.lines),
     )
+
+
+def _attempt_tracing(settings: Settings, tracing: "OtelTracing | None") -> "AttemptTracing":
+    from cronfleet.services.attempt_tracing import AttemptTracing
+
+    keeping = None if settings.traces is None else settings.traces.keeping
+    return AttemptTracing(SystemClock(), tracing, keeping)
+
+
+def tracing(settings: Settings, part: str, watch: "CloudWatchTelemetry") -> "OtelTracing | None":
+    """Where spans go, if they go anywhere; OpenTelemetry is imported only then."""
+    if settings.traces is None:
+        return None
+    from cronfleet.adapters.otel.tracing import OtelTracing
+    from cronfleet.version import VERSION
+
+    traces = settings.traces
+    if not traces.region:
+        return OtelTracing(traces.endpoint, part, VERSION, telemetry=watch)
+    from cronfleet.adapters.otel.signing import Signature
+
+    return OtelTracing(traces.endpoint, part, VERSION, telemetry=watch, sign=Signature(traces.region))
 
 
 def dead_letters(settings: Settings) -> "DeadLetters":

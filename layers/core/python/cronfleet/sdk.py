@@ -85,8 +85,10 @@ class Context:
     `run_id` is the same in every attempt: the idempotency key for systems that take one. `fence` rises with each
     attempt: a system that remembers the highest it has seen can refuse a late one. `nominal_at` is the calendar's
     time, from which a job computes what it is about (never from the clock: it may run late); `due_at` is when it was
-    to start, `deadline` when it is stopped. All three are aware and in UTC. `logger` writes structured lines that
-    carry the run id.
+    to start, `deadline` when it is stopped. All three are aware and in UTC. `traceparent` is the span of this call in
+    W3C's form: send it on as the header of that name, and what others do for the job is seen in the run's trace. Spans
+    that the job makes with OpenTelemetry stand there by themselves. `logger` writes structured lines that carry the run
+    id.
     """
 
     run_id: str
@@ -97,6 +99,7 @@ class Context:
     nominal_at: datetime
     due_at: datetime
     deadline: datetime
+    traceparent: str
     logger: Logger
     _deadline_at: Instant
     _clock: Clock

@@ -6,13 +6,15 @@ Read once by each function's entry; nothing reads the environment on import. An 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from cronfleet.domain import shard
+from cronfleet.domain.attempt_line import Lines
 from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.domain.span import DEFAULT_LATE_SECONDS, DEFAULT_RATIO, Keeping
 from cronfleet.domain.tenant import TIERS
 
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
@@ -33,6 +35,16 @@ TRUST_IS_ENFORCED: Final = "CRONFLEET_TRUST_IS_ENFORCED"
 LONG_WORKERS: Final = "CRONFLEET_LONG_WORKERS"
 STANDBY: Final = "CRONFLEET_STANDBY"
 """The name of the standby as which an installation is deployed: it is held until that is released."""
+
+TRACES: Final = "CRONFLEET_TRACES"
+"""Where spans go: a URL that takes OTLP/HTTP as JSON, `cloudwatch`, or nothing."""
+TRACE_RATIO: Final = "CRONFLEET_TRACE_RATIO"
+LATE_SECONDS: Final = "CRONFLEET_LATE_SECONDS"
+LOG_SUCCESS_RATIO: Final = "CRONFLEET_LOG_SUCCESS_RATIO"
+LOG_DETAILS: Final = "CRONFLEET_LOG_DETAILS"
+
+CLOUDWATCH: Final = "cloudwatch"
+"""The value of `TRACES` for the OTLP endpoint of the function's own region."""
 
 OIDC_ISSUER: Final = "CRONFLEET_OIDC_ISSUER"
 OIDC_AUDIENCE: Final = "CRONFLEET_OIDC_AUDIENCE"
@@ -74,6 +86,15 @@ class Oidc:
 
 
 @dataclass(frozen=True, slots=True)
+class Traces:
+    """Where spans are delivered, of which runs, and whether each request is signed for AWS (`region`)."""
+
+    endpoint: str
+    keeping: Keeping
+    region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One installation as a function sees it.
 
@@ -104,6 +125,9 @@ class Settings:
     has_long_workers: bool = False
     """Whether attempts may take hours."""
     here: Here = ANYWHERE
+    traces: Traces | None = None
+    """`None`: no span leaves this process, and nothing that makes them is imported."""
+    lines: Lines = field(default_factory=Lines)
     log_region: str = ""
     log_group: str = ""
     log_stream: str = ""
@@ -155,6 +179,37 @@ def _oidc(env: Mapping[str, str]) -> Oidc | None:
     )
 
 
+def _traces(env: Mapping[str, str]) -> Traces | None:
+    written = env.get(TRACES, "")
+    if not written:
+        return None
+    keeping = Keeping(_ratio(env, TRACE_RATIO, DEFAULT_RATIO), _late_seconds(env))
+    region = env.get("AWS_REGION", "")
+    if written == CLOUDWATCH and region:
+        return Traces(f"https://xray.{region}.amazonaws.com/v1/traces", keeping, region)
+    if not written.startswith(("https://", "http://")):
+        raise SettingsError(f"{TRACES} is {written!r}: write the URL of an OTLP endpoint for traces, or {CLOUDWATCH}")
+    return Traces(written, keeping)
+
+
+def _ratio(env: Mapping[str, str], name: str, default: float) -> float:
+    text = env.get(name) or str(default)
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = -1
+    if not 0 <= ratio <= 1:
+        raise SettingsError(f"{name} is {text!r}: write a number from 0 to 1, such as {default}")
+    return ratio
+
+
+def _late_seconds(env: Mapping[str, str]) -> int:
+    text = env.get(LATE_SECONDS) or str(DEFAULT_LATE_SECONDS)
+    if not text.isdecimal():
+        raise SettingsError(f"{LATE_SECONDS} is {text!r}: write a whole number of seconds")
+    return int(text)
+
+
 def namespace_of(prefix: str) -> str:
     """Under which name CloudWatch keeps the metrics of the installation whose names begin with `prefix`.
 
@@ -195,6 +250,8 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
         edge_secret=env.get(EDGE_SECRET, ""),
         has_long_workers=_flag(env, LONG_WORKERS),
         here=Here(env.get("AWS_REGION", ""), env.get(STANDBY, "")),
+        traces=_traces(env),
+        lines=Lines(_ratio(env, LOG_SUCCESS_RATIO, 1.0), _late_seconds(env), env.get(LOG_DETAILS, "") == "true"),
         log_region=env.get("AWS_REGION", ""),
         log_group=env.get("AWS_LAMBDA_LOG_GROUP_NAME", ""),
         log_stream=env.get("AWS_LAMBDA_LOG_STREAM_NAME", ""),

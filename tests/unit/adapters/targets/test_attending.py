@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,11 +26,7 @@ def run(name: str, pulse: Felt, notebook: Notebook | None = None, payload: Any =
     target = HandlerTarget(name, secrets=about.pop("secrets", ()))
     beats = about.pop("heartbeat_seconds", 0)
     wanted = call(target, payload, seconds=about.pop("seconds", 20))
-    return make(notebook).call(type(wanted)(*_fields(wanted), heartbeat_seconds=beats), target, pulse)
-
-
-def _fields(one: Any) -> list[Any]:
-    return [getattr(one, name) for name in list(one.__dataclass_fields__)[:-1]]
+    return make(notebook).call(replace(wanted, heartbeat_seconds=beats), target, pulse)
 
 
 def asked_at_the_first_beat() -> Felt:

@@ -1,7 +1,7 @@
 """Targets: where a run is executed. A new kind is one adapter behind this port."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cronfleet.domain.attempt import Result
@@ -10,6 +10,7 @@ from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.target import Target
+from cronfleet.domain.trace import TraceContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,15 @@ class Call:
     target: Target
     payload: Any
     heartbeat_seconds: int = 0
+    trace: TraceContext | None = None
+    """The span of this call: what the target does stands below it."""
+    noted: Mapping[str, object] = field(default_factory=dict)
+    """What else stands in each line that the attempt logs."""
+
+    @property
+    def traceparent(self) -> str:
+        """As the target is told it; empty where it is not."""
+        return "" if self.trace is None else self.trace.traceparent
 
 
 class Pulse(Protocol):

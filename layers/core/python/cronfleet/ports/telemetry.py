@@ -1,6 +1,7 @@
 """What a part tells those who watch it."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -25,6 +26,10 @@ class Telemetry(Protocol):
 
     def event(self, name: str, **fields: object) -> None:
         """One structured log line, e.g. `attempt_finished` with run id, outcome and lag."""
+        ...
+
+    def about(self, **fields: object) -> AbstractContextManager[None]:
+        """What is done inside is about one thing: each log line of this process has `fields` meanwhile."""
         ...
 
     def alarm(self, name: str, **fields: object) -> None:

@@ -11,7 +11,6 @@ from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.domain.time_limit import is_long
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
-from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.attempt_report import AttemptReport
 from cronfleet.services.dependants import Opening
@@ -37,7 +36,7 @@ class Entering:
         board: Noticeboard,
         slots: Slots,
         clock: Clock,
-        telemetry: Telemetry,
+        report: AttemptReport,
     ) -> None:
         self._store = store
         self._finishing = finishing
@@ -45,9 +44,9 @@ class Entering:
         self._breakers = breakers
         self._slots = slots
         self._clock = clock
-        self._telemetry = telemetry
-        self._report = AttemptReport(telemetry)
-        self._freezes = FreezeWatch(store, clock, telemetry, consistent=True, board=board)
+        self._telemetry = report.telemetry
+        self._report = report
+        self._freezes = FreezeWatch(store, clock, report.telemetry, consistent=True, board=board)
         self._opening = Opening(store)
 
     def _now(self, key: RunKey) -> Instant:

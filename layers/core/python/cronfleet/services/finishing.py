@@ -67,6 +67,7 @@ class Finishing:
         clock: Clock,
         telemetry: Telemetry,
         telling: Telling | None = None,
+        report: AttemptReport | None = None,
     ) -> None:
         self._store = store
         self._endings = endings
@@ -74,7 +75,7 @@ class Finishing:
         self._slots = slots
         self._clock = clock
         self._telemetry = telemetry
-        self._report = AttemptReport(telemetry)
+        self._report = report or AttemptReport(telemetry)
         self._telling = telling
 
     def _now(self, key: RunKey) -> Instant:

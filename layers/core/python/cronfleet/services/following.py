@@ -24,6 +24,7 @@ from cronfleet.ports.job_store import JobStore
 from cronfleet.ports.target import Call
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.attempt_report import AttemptReport
 from cronfleet.services.endings import Endings
 from cronfleet.services.finishing import Finishing, Ready
 from cronfleet.services.gates import Gates
@@ -59,8 +60,12 @@ class Following:
         ids: Ids,
         telemetry: Telemetry,
         events: Events | None = None,
+        report: AttemptReport | None = None,
     ) -> None:
-        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere."""
+        """`events` is where tenants that asked for it hear of their runs; `None`: nowhere.
+
+        `report` says what is told of attempts; `None`: each has a line, and none a span.
+        """
         self._store = store
         self._executions = executions
         self._clock = clock
@@ -76,6 +81,7 @@ class Following:
             clock=clock,
             telemetry=telemetry,
             telling=telling,
+            report=report,
         )
 
     def carry_on(self, tenant: str, errand_id: str, until: Instant) -> Instant | None:  # noqa: ARG002 - one look is short

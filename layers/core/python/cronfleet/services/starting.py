@@ -47,6 +47,7 @@ class Starting:
         clock: Clock,
         ids: Ids,
         telemetry: Telemetry,
+        report: AttemptReport,
     ) -> None:
         self._store = store
         self._run_queue = run_queue
@@ -54,7 +55,7 @@ class Starting:
         self._clock = clock
         self._ids = ids
         self._telemetry = telemetry
-        self._report = AttemptReport(telemetry)
+        self._report = report
         self._endings = endings
 
     def _now(self, key: RunKey) -> Instant:

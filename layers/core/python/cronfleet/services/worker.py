@@ -12,6 +12,7 @@ from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.run import Outcome, RunKey, RunMessage
+from cronfleet.domain.run_spans import Delivery, shard_of
 from cronfleet.domain.target import FollowedTarget
 from cronfleet.domain.time_limit import is_long
 from cronfleet.ports.clock import Clock, Ids
@@ -21,6 +22,8 @@ from cronfleet.ports.queues import RunQueue
 from cronfleet.ports.shift import OneMessage, Shift
 from cronfleet.ports.target import Call, Targets
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.attempt_report import AttemptReport
+from cronfleet.services.attempt_tracing import AttemptTracing
 from cronfleet.services.displacing import Displacing
 from cronfleet.services.endings import Endings
 from cronfleet.services.entering import Entering
@@ -52,17 +55,19 @@ class Worker:
         events: Events | None = None,
         elsewhere: Elsewhere | None = None,
         shift: Shift | None = None,
+        report: AttemptReport | None = None,
     ) -> None:
         """`events` is where tenants that asked for it hear of their runs; `None`: nowhere.
 
         `elsewhere` is where executions are started; `None`: there are none. `shift` is that of a long worker, which may
-        be called off.
+        be called off. `report` says what is told of attempts; `None`: each has a line, and none a span.
         """
         self._shift = shift or OneMessage()
         self._store = store
         self._targets = targets
         self._clock = clock
         self._telemetry = telemetry
+        self._report = report = report or AttemptReport(telemetry, AttemptTracing(clock))
         self._board = board = Noticeboard(store, clock, telemetry, consistent=True)
         self._telling = None if events is None else Telling(events, telemetry, board)
         endings = Endings(store, self._telling)
@@ -70,7 +75,14 @@ class Worker:
         slots, gates = Slots(store, telemetry), Gates(store, telemetry, displacing.cancel)
         self._slots = slots
         self._starting = Starting(
-            store=store, run_queue=run_queue, endings=endings, slots=slots, clock=clock, ids=ids, telemetry=telemetry
+            store=store,
+            run_queue=run_queue,
+            endings=endings,
+            slots=slots,
+            clock=clock,
+            ids=ids,
+            telemetry=telemetry,
+            report=report,
         )
         self._finishing = Finishing(
             store=store,
@@ -80,6 +92,7 @@ class Worker:
             clock=clock,
             telemetry=telemetry,
             telling=self._telling,
+            report=report,
         )
         self._handing_over: HandingOver | None = None
         if elsewhere is not None:
@@ -100,20 +113,21 @@ class Worker:
             gates=gates,
             slots=slots,
             clock=clock,
-            telemetry=telemetry,
+            report=report,
         )
 
-    def handle(self, message: RunMessage) -> None:
-        """Make one attempt of the run that `message` names, if it is due and still wanted.
+    def handle(self, message: RunMessage, delivery: Delivery | None = None) -> None:
+        """Make one attempt of the run that `message` names, if it is due and still wanted; `delivery` is how it came.
 
         Returning deletes the message. Raises only when it must be delivered again: `ClockSkewed` when the clock was
         set after the start, `NotSent`, `NoAnswer` and `Contended` when the queue or the store stay silent.
         """
-        try:
-            self._handle(message)
-        except (NotSent, NoAnswer, Contended):
-            self._telemetry.count("messages_unanswered", tier=message.tier)
-            raise
+        with self._report.about(message, delivery):
+            try:
+                self._handle(message)
+            except (NotSent, NoAnswer, Contended):
+                self._telemetry.count("messages_unanswered", tier=message.tier)
+                raise
 
     def _handle(self, message: RunMessage) -> None:
         hold = self._board.hold()
@@ -162,8 +176,11 @@ class Worker:
             self._finishing.finish(ready, Result(Outcome.FAILED, "no executions are started here", retryable=False))
             return
         refused = self._handing_over.hand_over(ready, call, self._now(ready.run.key))
-        if refused is not None:
+        if refused is None:
+            self._report.handed_over(ready.run)
+        else:
             after, result = refused
+            self._report.called(result)
             self._breakers.hears(after.run, after.definition, result, self._clock.now())
             self._finishing.finish(after, result)
 
@@ -172,6 +189,7 @@ class Worker:
         if isinstance(call, Result):
             return call
         result = self._targets.call(call, pulse)
+        self._report.called(result)
         self._breakers.hears(ready.run, ready.definition, result, self._clock.now())
         return result
 
@@ -183,5 +201,15 @@ class Worker:
             # This process stood still after the start; another may have the run by now.
             return Result(Outcome.TIMED_OUT, "its lease was nearly over before the target could be called")
         payload = run.payload if run.has_payload else spec.payload
-        beats = spec.policies.heartbeat_seconds
-        return Call(run.key, run.attempt, run.fence, run.due_at, deadline, spec.target, payload, beats)
+        return Call(
+            run.key,
+            run.attempt,
+            run.fence,
+            run.due_at,
+            deadline,
+            spec.target,
+            payload,
+            spec.policies.heartbeat_seconds,
+            self._report.calls(run, spec.target, payload),
+            {"tier": run.tier, "shard": shard_of(run.batch)},
+        )

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Final
 
 from aws_lambda_powertools import Logger
@@ -51,6 +52,11 @@ class CloudWatchTelemetry:
     def event(self, name: str, **fields: object) -> None:
         """One structured log line."""
         self._logger.info(name, extra=_loggable(fields))
+
+    def about(self, **fields: object) -> AbstractContextManager[None]:
+        """Each log line has `fields` meanwhile, whichever logger of this part writes it."""
+        said = {name: value for name, value in _loggable(fields).items() if value is not None}
+        return self._logger.append_context_keys(**said)
 
     def alarm(self, name: str, **fields: object) -> None:
         """A log line at error level, and a counter of the same name: each part's, and the total that an alarm reads."""

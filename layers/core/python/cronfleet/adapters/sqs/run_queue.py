@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import boto3
@@ -9,6 +10,8 @@ from botocore.config import Config
 
 from cronfleet.adapters.sqs.messages import encode_run
 from cronfleet.adapters.sqs.sending import Entry, send_all
+from cronfleet.domain.run import RunMessage
+from cronfleet.domain.trace import is_sampled
 from cronfleet.ports.queues import DelayedMessage
 
 if TYPE_CHECKING:
@@ -25,11 +28,15 @@ def sqs_client() -> "SQSClient":
 
 
 class SqsRunQueue:
-    """The run queues; `urls` maps each tier, and the lane of backfills, to its queue."""
+    """The run queues; `urls` maps each tier, and the lane of backfills, to its queue.
 
-    def __init__(self, client: "SQSClient", urls: Mapping[str, str]) -> None:
+    With a `trace_ratio` each message says to X-Ray, and to whatever else reads its header, of which trace it is.
+    """
+
+    def __init__(self, client: "SQSClient", urls: Mapping[str, str], trace_ratio: float | None = None) -> None:
         self._client = client
         self._urls = urls
+        self._trace_ratio = trace_ratio
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
         """See `RunQueue.send`."""
@@ -38,6 +45,18 @@ class SqsRunQueue:
             by_queue[one.message.queue].append(one)
         unsent: list[DelayedMessage] = []
         for queue, ours in by_queue.items():
-            entries = [Entry(encode_run(one.message), one.delay_seconds, one.message.key.tenant) for one in ours]
+            entries = [self._entry(one) for one in ours]
             unsent += [ours[place] for place in send_all(self._client, self._urls[queue], entries)]
         return unsent
+
+    def _entry(self, one: DelayedMessage) -> Entry:
+        message = one.message
+        return Entry(encode_run(message), one.delay_seconds, message.key.tenant, self._trace(message))
+
+    def _trace(self, message: RunMessage) -> str:
+        if self._trace_ratio is None:
+            return ""
+        context = message.context
+        if message.trace is None:
+            context = replace(context, sampled=is_sampled(context.trace_id, self._trace_ratio))
+        return context.xray_header

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from cronfleet.adapters.targets.child import Channel, Request
@@ -15,6 +15,7 @@ from cronfleet.domain.run import Outcome
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.target import Call, CancelAsked, Pulse, Receipt, Receipts
+from cronfleet.ports.tracing import JobSpans
 from cronfleet.sdk import Cancelled, NotRecorded
 
 MAX_RECEIPT_NAME: Final = 128
@@ -28,8 +29,17 @@ class Attending:
     """The worker's end: serves what the job asks, and stops it when it must not go on."""
 
     def __init__(
-        self, call: Call, *, receipts: Receipts, clock: Clock, pulse: Pulse, tail: LogTail, place: LogPlace | None
+        self,
+        call: Call,
+        *,
+        receipts: Receipts,
+        clock: Clock,
+        pulse: Pulse,
+        tail: LogTail,
+        place: LogPlace | None,
+        job_spans: JobSpans | None = None,
     ) -> None:
+        self._job_spans = job_spans
         self._call = call
         self._receipts = receipts
         self._clock = clock
@@ -45,6 +55,10 @@ class Attending:
     def answer(self, request: Request) -> Request:
         """Serve a beat or a receipt. Raises `FenceLost`."""
         self._alive_at = time.monotonic()
+        if "spans" in request:
+            if self._job_spans is not None:
+                self._job_spans.relay(request["spans"])
+            return {}
         if "receipt" in request:
             return self._record(str(request["receipt"]), request.get("value"))
         fraction, text = request.get("beat") or (None, None)
@@ -132,6 +146,11 @@ class JobLine:
         self._asked_at = time.monotonic()
         said, self._unsaid = self._unsaid, None
         self._hear(self._channel.ask({"beat": list(said)}))
+
+    def spans(self, pieces: Sequence[Request]) -> None:
+        """Hand over the spans that the job has made: its run is what decides whether they are kept."""
+        for piece in pieces:
+            self._channel.ask({"spans": piece})
 
     def receipt(self, name: str, value: Any) -> Receipt:
         """Have a receipt recorded; what cannot be is refused here, where the job's author sees the line."""

@@ -20,6 +20,7 @@ from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, FenceLost, Interrupted, Pulse, Receipts
+from cronfleet.ports.tracing import JobSpans
 from cronfleet.sdk import Cancelled, Context, HandOn, Job, Permanent, registered
 
 NOTHING: Final = Redaction()
@@ -41,11 +42,13 @@ class PythonHandlers:
         clock: Clock,
         read_secret: ReadSecret,
         log_place: LogPlace | None = None,
+        job_spans: JobSpans | None = None,
     ) -> None:
         """`read_secret` gives the value of a tenant's secret; it raises `SecretRefused` and `SecretUnavailable`.
 
-        `log_place` is where this process's log goes.
+        `log_place` is where this process's log goes, `job_spans` takes the spans that jobs make themselves.
         """
+        self._job_spans = job_spans
         self._log_place = log_place
         self._read_secret = read_secret
         self._receipts = receipts
@@ -77,9 +80,15 @@ class PythonHandlers:
         self, job: Job, call: Call, secrets: Mapping[str, str], seconds: float, pulse: Pulse, tail: LogTail
     ) -> Result:
         attending = Attending(
-            call, receipts=self._receipts, clock=self._clock, pulse=pulse, tail=tail, place=self._log_place
+            call,
+            receipts=self._receipts,
+            clock=self._clock,
+            pulse=pulse,
+            tail=tail,
+            place=self._log_place,
+            job_spans=self._job_spans,
         )
-        work = partial(_work, job, call, self._clock, secrets, tail)
+        work = partial(_work, job, call, self._clock, secrets, tail, self._job_spans)
         try:
             return run_in_child(work, seconds, attending.answer, attending.look)
         except FenceLost:
@@ -136,11 +145,24 @@ def describe(error: BaseException, redact: Redaction = NOTHING) -> str:
 # --- in the child ------------------------------------------------------------------------------------------------
 
 
-def _work(job: Job, call: Call, clock: Clock, secrets: Mapping[str, str], tail: LogTail, channel: Channel) -> Result:
+def _work(
+    job: Job,
+    call: Call,
+    clock: Clock,
+    secrets: Mapping[str, str],
+    tail: LogTail,
+    job_spans: JobSpans | None,
+    channel: Channel,
+) -> Result:
     redact = Redaction(secrets.values())
     line = JobLine(channel, redact)
     context = _context(call, clock, secrets, redact, tail, line)
-    result = _called(job, context, call, redact)
+    if job_spans is None or call.trace is None:
+        result = _called(job, context, call, redact)
+    else:
+        with job_spans.inside(call.trace) as pieces:
+            result = _called(job, context, call, redact)
+        line.spans(pieces)
     line.say()  # What it told last, in case that has waited.
     return result
 
@@ -170,12 +192,15 @@ def _context(
     call: Call, clock: Clock, secrets: Mapping[str, str], redact: Redaction, tail: LogTail, line: JobLine
 ) -> Context:
     key = call.key
-    fields = {
+    fields: dict[str, object] = {
         "run_id": key.run_id,
         "tenant": key.tenant,
         "schedule_id": key.schedule_id,
         "attempt": call.attempt,
+        **call.noted,
     }
+    if call.trace is not None:
+        fields |= {"trace_id": call.trace.trace_id, "span_id": call.trace.span_id}
     return Context(
         run_id=key.run_id,
         tenant=key.tenant,
@@ -185,6 +210,7 @@ def _context(
         nominal_at=to_datetime(key.nominal_at),
         due_at=to_datetime(call.due_at),
         deadline=to_datetime(call.deadline_at),
+        traceparent=call.traceparent,
         logger=job_log.redirect(fields, redact, tail, clock),
         _deadline_at=call.deadline_at,
         _clock=clock,

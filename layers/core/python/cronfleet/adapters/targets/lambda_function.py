@@ -12,6 +12,7 @@ from cronfleet.domain.attempt_log import MAX_LINE_CHARACTERS, LogLine, LogPlace
 from cronfleet.domain.instant import SECOND, to_text
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import LAMBDA_FUNCTION, LambdaTarget
+from cronfleet.domain.trace import TRACEPARENT
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, Pulse
 
@@ -91,6 +92,8 @@ def _payload(call: Call) -> bytes:
         "due_at": to_text(call.due_at),
         "payload": call.payload,
     }
+    if call.traceparent:
+        fields[TRACEPARENT] = call.traceparent
     return json.dumps(fields, separators=(",", ":")).encode()
 
 

@@ -29,6 +29,7 @@ from cronfleet.domain.target import (
 )
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, Pulse, Receipts
+from cronfleet.ports.tracing import JobSpans
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -49,8 +50,12 @@ class AllTargets:
         allowed_networks: Sequence[str] = (),
         log_place: LogPlace | None = None,
         roles: TenantRoles | None = None,
+        job_spans: JobSpans | None = None,
     ) -> None:
-        """Without `roles` no message is sent: only this process itself may call what it calls."""
+        """Without `roles` no message is sent: only this process itself may call what it calls.
+
+        `job_spans` takes the spans that jobs make themselves.
+        """
         self._roles = roles
         self._clock = clock
         self._log_place = log_place
@@ -61,6 +66,7 @@ class AllTargets:
             clock=clock,
             read_secret=self._read_secret,
             log_place=log_place,
+            job_spans=job_spans,
         )
 
     def call(self, call: Call, pulse: Pulse) -> Result:

@@ -38,6 +38,7 @@ from cronfleet.domain.instant import SECOND, to_datetime
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import WebhookTarget
 from cronfleet.domain.target_role import run_digest
+from cronfleet.domain.trace import TRACEPARENT
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.target import Call, FenceLost, Interrupted, Pulse
 
@@ -170,6 +171,8 @@ class Webhooks:
         body = envelope(call.key, call.attempt, call.due_at, call.payload)
         # The same id for every attempt of a run. A hash: what is signed must hold no `.`, which schedule ids may.
         about = {"cronfleet-run-id": call.key.run_id, "cronfleet-attempt": str(call.attempt)}
+        if call.traceparent:
+            about[TRACEPARENT] = call.traceparent
         return self._signed(body, run_digest(call.key.run_id), call.key.tenant, target.secret, about)
 
     def _signed(
