@@ -20,6 +20,7 @@ from cronfleet.domain.attempt import Result
 from cronfleet.domain.run import MAX_ERROR_CHARACTERS, Outcome
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.job_store import NoAnswer
+from cronfleet.ports.tracing import JobSpans
 from cronfleet.sdk import Context, NotRecorded, Permanent, RegisteredTwice, handler, registered
 from tests.support.calls import KEY, Felt, Notebook, call
 
@@ -44,6 +45,16 @@ def read_secret(tenant: str, reference: str) -> str:
 def make(notebook: Notebook | None = None, package: str = "functions.worker.handlers") -> PythonHandlers:
     return PythonHandlers(
         package=package, receipts=notebook or Notebook(), clock=SystemClock(), read_secret=read_secret
+    )
+
+
+def make_traced(job_spans: JobSpans) -> PythonHandlers:
+    return PythonHandlers(
+        package="functions.worker.handlers",
+        receipts=Notebook(),
+        clock=SystemClock(),
+        read_secret=read_secret,
+        job_spans=job_spans,
     )
 
 
