@@ -130,10 +130,21 @@ def test_the_end_of_a_run_that_had_failed_before_is_kept_too() -> None:
     assert world.spans["run"].attributes["cronfleet.attempts"] == 2
 
 
+def noted_calls(world: Workshop) -> list[Call]:
+    """Every call that the target gets, all of which succeed."""
+    calls: list[Call] = []
+
+    def script(call: Call) -> Result:
+        calls.append(call)
+        return Result(Outcome.SUCCEEDED)
+
+    world.targets.script = script
+    return calls
+
+
 def test_a_target_is_called_with_the_span_that_it_stands_below() -> None:
     world = traced(ALL)
-    calls: list[Call] = []
-    world.targets.script = lambda call: calls.append(call) or Result(Outcome.SUCCEEDED)  # type: ignore[func-returns-value]
+    calls = noted_calls(world)
     world.deliver()
     assert calls[0].trace == replace(world.spans["job billing.nightly"].context, sampled=True)
     assert calls[0].traceparent.endswith("-01")
@@ -141,8 +152,7 @@ def test_a_target_is_called_with_the_span_that_it_stands_below() -> None:
 
 def test_without_tracing_the_target_is_told_the_same_trace_and_nothing_is_kept() -> None:
     world = Workshop()
-    calls: list[Call] = []
-    world.targets.script = lambda call: calls.append(call) or Result(Outcome.SUCCEEDED)  # type: ignore[func-returns-value]
+    calls = noted_calls(world)
     world.deliver()
     assert calls[0].trace is not None
     assert calls[0].trace.trace_id == world.message.key.trace().trace_id

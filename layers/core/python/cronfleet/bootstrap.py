@@ -235,6 +235,7 @@ def _watching(settings: Settings, watch: "CloudWatchTelemetry") -> "Watching":
 
 def _following(settings: Settings, watch: "CloudWatchTelemetry") -> "Following":
     from cronfleet.adapters.targets.executions import AllExecutions
+    from cronfleet.services.attempt_report import AttemptReport
     from cronfleet.services.following import Following
 
     return Following(
@@ -244,6 +245,7 @@ def _following(settings: Settings, watch: "CloudWatchTelemetry") -> "Following":
         ids=SystemIds(),
         telemetry=watch,
         events=_events(settings),
+        report=AttemptReport(watch, _attempt_tracing(settings, tracing(settings, "clerk", watch)), settings.lines),
     )
 
 
