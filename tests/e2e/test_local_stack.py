@@ -1,5 +1,6 @@
 """The local stack itself: it starts beside another, survives what can be survived, and stops without a trace."""
 
+import shutil
 import signal
 import socket
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from local.testing import StackProcess, running_stack
+from tests.e2e import deployments
 from tests.e2e.conftest import Caller
 from tests.e2e.processes import function_processes, kill, left_of
 
@@ -14,6 +16,7 @@ pytestmark = pytest.mark.e2e
 
 RESEND_SECONDS = 480
 QUIET = ("--port", "0", "--no-demo")
+ENDED = {"succeeded", "paused"}
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,37 @@ def test_no_fire_is_missing_and_none_is_there_twice_after_front_and_functions_we
         rows = api.wait_for_runs("under-fire", _is_whole, seconds=RESEND_SECONDS)
     assert rows[-1]["nominal_at"] == registered["next_fire_at"]
     assert all(attempt["fence"] == number for row in rows for number, attempt in enumerate(row["attempts"], start=1))
+
+
+def test_it_is_deployed_onto_while_schedules_fire_and_destroyed_without_a_trace(state, tmp_path):
+    """Nothing is lost or done twice by a deployment, no run is cut short, and at the end nothing is left."""
+    shutil.copytree(state, tmp_path / "state")
+    stack = StackProcess(tmp_path / "state", QUIET, deployments.copy_checkout(tmp_path / "checkout")).start()
+    try:
+        api = Caller(stack.wait_until_ready())
+        assert not [line for line in stack.lines if "CDK" in line], "it is the same checkout still"
+        api.put("through", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
+        api.put("slow", trigger={"every": "1h"}, target={"handler": "demo.slow"}, payload={"seconds": 12})
+        begun = api.ask("POST", "/v1/schedules/slow/run").body
+        api.wait_for_runs("slow", lambda rows: rows[0]["status"] == "running")
+        deployments.change(stack.root)
+        said = deployments.update(stack)
+        assert "cronfleet-worker-standard: version 1 → 2" in said
+        assert "cronfleet-api: version 1 → 2" in said, "a setting is part of a version"
+        new = deployments.id_in_a_new_shard()
+        api.put(new, trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
+        api.wait_for_runs(new, lambda rows: any(row["status"] == "succeeded" for row in rows))
+        api.ask("POST", "/v1/schedules/through/pause", {"reason": "to count"})
+        rows = api.wait_for_runs("through", lambda rows: all(row["status"] in ENDED for row in rows))
+        deployments.assert_each_second_once(rows)
+        newest = next(row for row in rows if row["status"] == "succeeded")
+        assert deployments.SECOND_BEAT in str(api.ask("GET", f"/v1/runs/{newest['run_id']}/log").body)
+        (slow,) = api.wait_for_runs("slow", lambda rows: rows[0]["status"] != "running")
+        assert (slow["run_id"], slow["status"], len(slow["attempts"])) == (begun["run_id"], "succeeded", 1)
+        assert "Nothing has changed" in deployments.update(stack)
+        assert deployments.left_after_destroying(stack) == []
+    finally:
+        stack.stop()
 
 
 def test_a_dead_emulator_ends_the_stack_with_one_line_and_nothing_orphaned(tmp_path_factory):
