@@ -27,7 +27,7 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test coverage check synth diff deploy deploy-local simulate chaos bench lock clean
+.PHONY: help run test coverage check synth diff deploy deploy-local simulate chaos bench lock audit sbom clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
@@ -45,15 +45,22 @@ test: $(INSTALLED) ## Install what the tests need and run every one of them
 coverage: $(INSTALLED) ## Run every test and show which lines of the package none of them reached
 	@$(MAKE) test PYTEST_OPTIONS='--cov=cronfleet --cov-report=term $(PYTEST_OPTIONS)'
 
-check: $(INSTALLED) ## Style, types, import rules, lock files without addresses
+check: $(INSTALLED) ## Style, types, import rules, locks without addresses or known vulnerabilities
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
-	@$(VENV)/bin/mypy -p infra -p local -p simulator -p benchmarks -p zone_report -p permissions -p cronfleet_cli
+	@$(VENV)/bin/mypy -p infra -p local -p simulator -p benchmarks -p zone_report -p permissions -p supply -p cronfleet_cli
 	@$(VENV)/bin/lint-imports --no-logo
 	@if git grep -nE '://' -- 'requirements/*.lock' layers/vendor/requirements.txt || \
 		git grep -n '"resolved"' -- '*package-lock.json'; then \
 		echo 'Lock files hold no addresses: see docs/decisions/0002-packaging.md' >&2; exit 1; fi
+	@$(PYTHON) -m supply audit --may-be-offline
+
+audit: $(INSTALLED) ## Ask for known vulnerabilities of locked packages; fails too where nobody can be asked
+	@$(PYTHON) -m supply audit
+
+sbom: $(INSTALLED) ## Write the software bill of materials, CycloneDX, to sbom.cdx.json
+	@$(PYTHON) -m supply sbom
 
 synth: $(INSTALLED) ## Write the CloudFormation templates for AWS to cdk.out, of an environment in cdk.json with ENV=
 	@$(PYTHON) -m infra.app $(if $(ENV),-c environment=$(ENV)) -o cdk.out
