@@ -51,7 +51,7 @@ def synthesise(context: dict[str, str], output: Path) -> None:
     from infra.assembly import build  # noqa: PLC0415 - see the line above
 
     written = json.loads(WRITTEN.read_text()).get("context", {})
-    build({**written, **context}, str(output), given=tuple(context)).synth()
+    build({**written, **context}, str(output)).synth()
 
 
 if __name__ == "__main__":

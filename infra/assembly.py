@@ -1,6 +1,6 @@
 """The whole installation as a CDK app: four stacks that know each other and nothing of any AWS account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import aws_cdk as cdk
@@ -21,13 +21,10 @@ FLAGS: Final = {
 }
 
 
-def build(context: Mapping[str, object], outdir: str | None = None, given: Sequence[str] = ()) -> cdk.App:
-    """The app for `context`; what the CDK command line passes on is laid over it.
-
-    `given` are the names in it that somebody has just written: one that means nothing is refused.
-    """
+def build(context: Mapping[str, object], outdir: str | None = None) -> cdk.App:
+    """The app for `context`; what the CDK command line passes on is laid over it."""
     app = cdk.App(context={**FLAGS, **context}, outdir=outdir, analytics_reporting=False)
-    config = from_context(app.node.try_get_context, given)
+    config = from_context(app.node.get_all_context())
     observability = Observability(app, f"{config.prefix}-observability", config)
     state = State(app, f"{config.prefix}-state", config)
     data_plane = DataPlane(app, f"{config.prefix}-data-plane", config)

@@ -30,7 +30,7 @@ def alarms_of(context: Context) -> Alarms:
 
 def _threshold(context: Context, name: str) -> float:
     value = context.value(name)
-    try:
-        return float(str(value))
-    except ValueError:
-        context.refuse(name, value, "a number, in the unit of the alarm's metric")
+    text = str(value)
+    if not re.fullmatch(r"-?\d+(\.\d+)?", text):
+        context.refuse(name, text, "a number, in the unit of the alarm's metric")
+    return float(text)

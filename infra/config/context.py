@@ -4,14 +4,15 @@
 Inside an entry names are nested, on the command line they have dots: `-c tables.recovery_days=7`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NoReturn
 
 ENVIRONMENT: Final = "environment"
 ENVIRONMENTS: Final = "environments"
-NOT_OURS: Final = ("@", "aws:", "aws-cdk:", "cdk-")
-"""How names begin in the context that are the CDK's own."""
+NOT_OURS: Final = re.compile(r"@|.*:|cli-")
+"""How names look in the context that are the CDK's own."""
 
 
 class ConfigError(ValueError):
@@ -21,19 +22,19 @@ class ConfigError(ValueError):
 class Context:
     """The choices of one installation by their dotted names, and which of them anybody has asked for.
 
-    `value_of` answers None for what is not set, as `Node.try_get_context` does.
+    `values` are those of the context as it was given, by names with dots.
     """
 
-    def __init__(self, value_of: Callable[[str], object]) -> None:
-        self._value_of = value_of
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self._values = values
         self._read: set[str] = {ENVIRONMENT, ENVIRONMENTS}
-        self.environment = str(value_of(ENVIRONMENT) or "")
+        self.environment = str(values.get(ENVIRONMENT) or "")
         self._entry = self._entry_of(self.environment)
 
     def _entry_of(self, environment: str) -> Mapping[str, object]:
         if not environment:
             return {}
-        known = self._value_of(ENVIRONMENTS)
+        known = self._values.get(ENVIRONMENTS)
         entries = known if isinstance(known, Mapping) else {}
         if environment not in entries:
             there = ", ".join(sorted(entries)) or "none"
@@ -49,7 +50,7 @@ class Context:
     def value(self, name: str) -> object:
         """What stands there, or None. Empty text counts as nothing: so the command line takes an entry's value back."""
         self._read.add(name)
-        given = self._value_of(name)
+        given = self._values.get(name)
         return _nested(self._entry, name) if given is None else given
 
     def text(self, name: str, default: str = "") -> str:
@@ -103,12 +104,13 @@ class Context:
         return tuple(str(part).strip() for part in parts if str(part).strip())
 
     def names_in(self, name: str) -> tuple[str, ...]:
-        """The names that an object in the environment's entry has, for what people name themselves."""
+        """The names that stand below `name`, in the entry or on the command line, for what people name themselves."""
         self._read.add(name)
-        value = _nested(self._entry, name)
-        if value is not None and not isinstance(value, Mapping):
+        value = _nested(self._entry, name) or {}
+        if not isinstance(value, Mapping):
             self.refuse(name, value, "an object")
-        return tuple(value or ())
+        given = (key.removeprefix(f"{name}.") for key in self._values if key.startswith(f"{name}."))
+        return tuple(dict.fromkeys((*value, *given)))
 
     @property
     def asked_for(self) -> frozenset[str]:
@@ -120,10 +122,10 @@ class Context:
         shown = value if isinstance(value, Mapping | list) else str(value)
         raise ConfigError(f"context {name!r} is {shown!r}: write {instead}")
 
-    def require_all_read(self, given: Sequence[str]) -> None:
-        """Raise for a name in the entry, or in `given` (from the command line), that nothing here knows."""
-        ours = [name for name in given if not name.startswith(NOT_OURS)]
-        unknown = sorted({*ours, *_leaves(self._entry)} - self._read)
+    def require_all_read(self) -> None:
+        """Raise for a name in the entry, or in the context itself, that nothing here knows."""
+        given = [name for name in self._values if not NOT_OURS.match(name)]
+        unknown = sorted({*given, *_leaves(self._entry)} - self._read)
         if unknown:
             where = f" in the environment {self.environment!r}" if self.environment else ""
             near = get_close_matches(unknown[0], self._read, n=3, cutoff=0.5)

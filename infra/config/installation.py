@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -88,14 +88,11 @@ class Config:
         return {"arm64": "aarch64-manylinux_2_28", "x86_64": "x86_64-manylinux_2_28"}[self.architecture]
 
 
-def from_context(value_of: Callable[[str], object], given: Sequence[str] = ()) -> Config:
-    """The installation that the context describes; `value_of` answers None for what is not set.
-
-    `given` are the names on the command line: one that means nothing is refused. Raises `ConfigError`.
-    """
-    context = Context(value_of)
+def from_context(values: Mapping[str, object]) -> Config:
+    """The installation that the context describes. Raises `ConfigError`, also for a name that means nothing."""
+    context = Context(values)
     config = read(context)
-    context.require_all_read(given)
+    context.require_all_read()
     return config
 
 

@@ -17,7 +17,7 @@ class Observatory:
     """All of it, for the one installation that the local stack is."""
 
     def __init__(self, aws: Aws) -> None:
-        config = from_context({"local": "true"}.get)
+        config = from_context({"local": "true"})
         born_at = time.time()
         self.recorder = Recorder()
         self.bench = Bench(alarms(config), config.prefix, self.recorder.series, aws, born_at)

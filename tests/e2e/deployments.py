@@ -89,5 +89,5 @@ def left_after_destroying(running: StackProcess) -> list[str]:
 
 def _not_deployed() -> set[str]:
     """Alarms that the local stack makes by itself: the emulator's CloudFormation knows no metric math."""
-    specs = alarms(from_context({}.get))
+    specs = alarms(from_context({}))
     return {f"cronfleet-{spec.name}" for spec in specs if isinstance(spec.metric, Expression)}

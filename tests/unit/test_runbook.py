@@ -25,7 +25,7 @@ from tests.support.told import Told, told
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "runbook.md").read_text()
-CONFIG = from_context({}.get)
+CONFIG = from_context({})
 PARTS = ("**Means.**", "**Look first.**", "**Do.**", "**Over when**")
 
 OF_AWS = {

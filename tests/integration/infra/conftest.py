@@ -45,6 +45,7 @@ EVERYTHING: Final = {
     "account": "123456789012",
     "region": "eu-central-1",
     "encryption.key": "own",
+    "alarms.targets": "arn:aws:sns:eu-central-1:123456789012:on-call",
     "tables.runs.mode": "provisioned",
     "tables.runs.read.maximum": "500",
     "tables.runs.write.minimum": "100",

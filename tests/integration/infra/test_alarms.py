@@ -16,7 +16,7 @@ ALARM = "AWS::CloudWatch::Alarm"
 
 
 def plain(**chosen: object) -> Config:
-    return from_context(chosen.get)
+    return from_context(chosen)
 
 
 def named(assembly: Assembly) -> dict[str, Resource]:
@@ -63,15 +63,15 @@ def test_parts_that_are_not_heard_of_have_alarms_which_take_silence_for_the_wors
 
 def test_an_installation_chooses_thresholds_and_whom_alarms_tell_and_cannot_misspell_an_alarm() -> None:
     entry = {"alarms": {"thresholds": {"lag-standard": 5}}}
-    chosen = from_context({"environment": "x", "environments": {"x": entry}}.get)
+    chosen = from_context({"environment": "x", "environments": {"x": entry}})
     assert {spec.name: spec.threshold for spec in alarms(chosen)}["lag-standard"] == 5
     wrong = {"environment": "x", "environments": {"x": {"alarms": {"thresholds": {"lag-standart": 5}}}}}
     with pytest.raises(ConfigError, match=r"'alarms\.thresholds\.lag-standart' is no alarm: write one of lag-standard"):
-        alarms(from_context(wrong.get))
+        alarms(from_context(wrong))
 
 
 def test_two_installations_of_one_account_share_no_metric() -> None:
-    other = from_context({"name": "another"}.get)
+    other = from_context({"name": "another"})
     mine = {one for spec in alarms(plain()) for one in metrics_of(spec.metric).values()}
     theirs = {one for spec in alarms(other) for one in metrics_of(spec.metric).values()}
     assert not mine & theirs

@@ -17,7 +17,7 @@ from tests.integration.infra.conftest import ROOT, synthesise
 def chosen(environments: object = None, **choices: object) -> Config:
     """The installation of these choices; in their names `__` is a dot."""
     context = {name.replace("__", "."): value for name, value in choices.items()}
-    return from_context({**context, "environments": environments or {}}.get, tuple(context))
+    return from_context({**context, "environments": environments or {}})
 
 
 def test_without_a_choice_it_is_a_production_installation_on_arm() -> None:
@@ -53,7 +53,7 @@ def test_a_choice_that_means_nothing_is_refused_wherever_it_stands() -> None:
 
 
 def test_every_choice_there_is_stands_in_the_guide() -> None:
-    context = Context({}.get)
+    context = Context({})
     read(context)
     guide = (ROOT / "docs" / "deploy.md").read_text()
     written = {_generic(name) for name in re.findall(r"`([a-z_.<>]+)`", guide)}
@@ -73,7 +73,7 @@ def _generic(name: str) -> str:
 
 
 def test_what_the_cdk_itself_writes_into_its_context_is_none_of_our_business() -> None:
-    assert from_context({"aws:cdk:enable-asset-metadata": True}.get, ("aws:cdk:enable-asset-metadata",)).shards == 64
+    assert from_context({"aws:cdk:enable-asset-metadata": True, "@aws-cdk/core:newStyle": True}).shards == 64
 
 
 def test_most_runs_at_once_and_provisioned_pollers_exclude_each_other() -> None:
@@ -180,6 +180,13 @@ def test_names_and_certificates_that_do_not_go_together_are_refused(choices: dic
         chosen(**choices)
 
 
+def test_a_threshold_may_be_given_on_the_command_line_alone() -> None:
+    assert chosen(**{"alarms.thresholds.lag-standard": "4"}).alarms.thresholds == {"lag-standard": 4.0}
+    entry = {"alarms": {"thresholds": {"lag-standard": 5, "lag-priority": 1}}}
+    both = chosen({"prod": entry}, environment="prod", **{"alarms.thresholds.lag-standard": "4"})
+    assert both.alarms.thresholds == {"lag-standard": 4.0, "lag-priority": 1.0}
+
+
 def test_alarms_tell_topics_and_may_be_given_other_thresholds() -> None:
     topic = "arn:aws:sns:eu-central-1:123456789012:on-call"
     alarms = chosen({"prod": {"alarms": {"targets": [topic], "thresholds": {"lag-standard": 5}}}}, environment="prod")
@@ -224,6 +231,8 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("account", "12345"),
         ("region", "frankfurt"),
         ("alarms.targets", "someone@example.com"),
+        ("alarms.thresholds.lag-standard", "nan"),
+        ("alarms.thresholds.lag-standard", "many"),
         ("workers.standard.pollers.minimum", "1"),
     ],
 )

@@ -91,7 +91,7 @@ def test_each_function_is_shifted_as_suits_what_invokes_it(on_aws: Assembly, fun
 def test_every_deployment_is_taken_back_by_alarms_that_there_are(on_aws: Assembly) -> None:
     found = groups(on_aws)
     assert set(found) == set(on_aws.functions()) == set(SHIFTS)
-    there = {f"cronfleet-{spec.name}" for spec in alarms(from_context({}.get))}
+    there = {f"cronfleet-{spec.name}" for spec in alarms(from_context({}))}
     seen: set[str] = set()
     for group in found.values():
         wanted = {one["Name"] for one in group["AlarmConfiguration"]["Alarms"]}

@@ -4,6 +4,8 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from tests.integration.infra.assembly import Assembly
 
 ORDER = ("cronfleet-observability", "cronfleet-state", "cronfleet-data-plane", "cronfleet-control-plane")
@@ -15,6 +17,12 @@ def test_no_stack_exports_anything_so_none_can_stand_in_the_way_of_anothers_chan
         assert (name, exported) == (name, [])
         assert "Fn::ImportValue" not in json.dumps(template), name
         assert "Fn::GetStackOutput" not in json.dumps(template), name
+
+
+@pytest.mark.parametrize("name", ["prod", "dev", "everything"])
+def test_nothing_is_looked_up_in_an_account(assemblies: dict[str, Assembly], name: str) -> None:
+    manifest = json.loads((assemblies[name].folder / "manifest.json").read_text())
+    assert not manifest.get("missing")
 
 
 def test_each_stack_waits_for_those_whose_tables_and_queues_it_uses(on_aws: Assembly) -> None:

@@ -14,7 +14,7 @@ from local.dashboard.series import Series
 
 NOW = 1_796_040_000.0
 LONG_AGO = NOW - 86_400
-SPECS = {spec.name: spec for spec in alarms(from_context({"local": "true"}.get))}
+SPECS = {spec.name: spec for spec in alarms(from_context({"local": "true"}))}
 
 
 def add(series: Series, metric: Metric, value: float, at: float) -> None:

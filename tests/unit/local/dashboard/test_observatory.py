@@ -17,7 +17,7 @@ from local.dashboard.server import FILES, Sight, section
 from local.dashboard.view import STEPS, View
 from tests.support.settable_clock import NOON, SettableClock
 
-CONFIG = from_context({"local": "true"}.get)
+CONFIG = from_context({"local": "true"})
 NOW = NOON / 1_000 + 60
 
 
