@@ -13,9 +13,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ministack.services import apigateway, cloudwatch, lambda_svc, sqs  # type: ignore[import-not-found]  # there alone
+from ministack.services import cloudwatch, lambda_svc, sqs  # type: ignore[import-not-found]  # there alone
+
+PUT: Final = "Put"
+"""Marks what is in the emulator's CloudWatch already (`local/metrics.py` has the same word)."""
 
 EVERY_SECONDS: Final = 10
+SAID: Final = ":\n%s"
+"""How the emulator's own messages end that repeat what a function has said."""
 RECEIVED_TOO_OFTEN: Final = 3
 """A message that was received so often no longer counts as the oldest (SQS, ApproximateAgeOfOldestMessage)."""
 NOISY_SHARE: Final = 0.5
@@ -27,15 +32,19 @@ def install() -> None:
     """Have the emulator tell what AWS would, and judge no alarm: it does not look at dimensions, periods or silence."""
     cloudwatch._evaluate_alarm = lambda _alarm: None  # noqa: SLF001 - it has no other switch
     _tell_invocations()
-    _tell_logs_of_the_gateway()
+    _tell_what_is_put()
     threading.Thread(target=_tell_queues, daemon=True).start()
 
 
 def _tell_invocations() -> None:
-    """Of every one: the emulator itself tells only of those that were asked for by Invoke."""
+    """Of every one, and what the function said in it: the emulator tells the one of Invoke alone, and the other not of
+    what the gateway or a schedule has called.
+    """
     emit = lambda_svc._emit_lambda_logs  # noqa: SLF001 - nothing else is called once for each invocation
 
     def ended(func: dict[str, Any], request_id: str, log_text: str, error: bool, *rest: Any, **named: Any) -> None:
+        if log_text:
+            _write(log_text)
         _say_invocation((func.get("config") or func)["FunctionName"], Invocations=1, Errors=int(error))
         emit(func, request_id, log_text, error, *rest, **named)
 
@@ -45,23 +54,28 @@ def _tell_invocations() -> None:
 
     lambda_svc._emit_lambda_logs = ended  # noqa: SLF001 - see above
     lambda_svc._emit_lambda_metrics = refused  # noqa: SLF001 - see above
+    # Else what a queue's function says would stand in the log twice.
+    lambda_svc.logger.addFilter(lambda record: not str(record.msg).endswith(SAID))
+
+
+def _tell_what_is_put() -> None:
+    """Of PutMetricData what has one `Value`, as people and the drill put it. `local/metrics.py` puts `Values`, which it
+    has out of this log.
+    """
+    store = cloudwatch._store_datum  # noqa: SLF001 - where every way to put data meets
+
+    def stored(
+        namespace: str, name: str, dimensions: dict[str, str], at: float, unit: str, value: Any, *rest: Any
+    ) -> None:
+        store(namespace, name, dimensions, at, unit, value, *rest)
+        if value is not None and not any(rest):
+            _say(namespace, dimensions, {name: float(value)}, at)
+
+    cloudwatch._store_datum = stored  # noqa: SLF001 - see above
 
 
 def _say_invocation(function_name: str, **values: float) -> None:
     _say("AWS/Lambda", {"FunctionName": function_name.partition(":")[0]}, values)
-
-
-def _tell_logs_of_the_gateway() -> None:
-    """What a function says is in the emulator's log, unless the gateway has called it."""
-    call = apigateway.run_reentrant
-
-    async def told(*arguments: Any, **named: Any) -> Any:
-        result = await call(*arguments, **named)
-        if isinstance(result, dict) and result.get("log"):
-            _write(str(result["log"]))
-        return result
-
-    apigateway.run_reentrant = told
 
 
 def _tell_queues() -> None:
@@ -101,13 +115,14 @@ def _noisy(in_hand: list[dict[str, Any]]) -> set[str]:
     return {group for group, number in of_group.items() if number > most}
 
 
-def _say(namespace: str, dimensions: Mapping[str, str], values: Mapping[str, float]) -> None:
+def _say(namespace: str, dimensions: Mapping[str, str], values: Mapping[str, float], at: float | None = None) -> None:
     directive = {
         "Namespace": namespace,
         "Dimensions": [list(dimensions)],
         "Metrics": [{"Name": name, "Unit": "None"} for name in values],
     }
-    about = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": [directive]}
+    moment = time.time() if at is None else at
+    about = {"Timestamp": int(moment * 1000), "CloudWatchMetrics": [directive], PUT: at is not None}
     _write(json.dumps({"_aws": about, **dimensions, **values}))
 
 

@@ -11,6 +11,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local.aws import Aws
 
 MARK: Final = "_aws"
+PUT: Final = "Put"
+"""Marks a line that tells what has been put into the emulator's CloudWatch, and need not be put there again."""
 BATCH: Final = 500
 """Values per request; CloudWatch takes 1,000 (PutMetricData)."""
 
@@ -26,6 +28,9 @@ class Forwarder:
 
     def take(self, record: dict[str, Any]) -> None:
         """Keep the metrics of `record`, if it has any."""
+        mark = record.get(MARK)
+        if isinstance(mark, dict) and mark.get(PUT):
+            return
         for namespace, datum in data_in(record):
             self._waiting.setdefault(namespace, []).append(datum)
 
