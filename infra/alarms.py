@@ -203,8 +203,9 @@ def _failures(names: Names) -> list[AlarmSpec]:
         )
         for part, threshold in FAILING.items()
     ]
-    api = AlarmSpec("api-failing", names.own("api", "requests", outcome="5xx").over(300), 5, "The API answers with 5xx")
-    return [*specs, api]
+    # A function that ends in an error has counted no request.
+    answers = total([names.own("api", "requests", outcome="5xx"), names.function("api", "Errors")])
+    return [*specs, AlarmSpec("api-failing", with_period(answers, 300), 5, "The API answers with 5xx")]
 
 
 def _throttles(names: Names) -> list[AlarmSpec]:
