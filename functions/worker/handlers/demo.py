@@ -1,9 +1,9 @@
-"""Samples to watch the product with: one that beats, one that fails before it succeeds, one that takes its time."""
+"""Samples to watch the product with: one that beats, one that fails before it succeeds, two that take their time."""
 
 import time
 from typing import Any
 
-from cronfleet.sdk import Context, handler
+from cronfleet.sdk import Context, HandOn, handler
 
 STEP_SECONDS = 0.5
 
@@ -32,3 +32,17 @@ def slow(context: Context, payload: Any) -> None:
         time.sleep(STEP_SECONDS)
         context.progress((step + 1) / steps, f"step {step + 1} of {steps}")
         context.logger.info("at work", extra={"time_left": round(context.time_left(), 1)})
+
+
+@handler("demo.long")
+def long(context: Context, payload: Any) -> None:
+    """Work for minutes, and go on where it was when its worker has to stop. Payload: `{"steps": 20, "seconds": 60}`."""
+    steps, seconds = int((payload or {}).get("steps", 20)), float((payload or {}).get("seconds", 60))
+    for step in range(steps):
+        if not context.receipt(f"step-{step}").first:
+            continue  # An earlier attempt did it.
+        for _ in range(int(seconds / STEP_SECONDS)):
+            time.sleep(STEP_SECONDS)
+            context.progress((step + 1) / steps, f"step {step + 1} of {steps}")
+        if context.stopping:
+            raise HandOn(f"{step + 1} of {steps} steps are done")

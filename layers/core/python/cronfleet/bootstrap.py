@@ -3,12 +3,14 @@
 Adapters are imported inside the functions, so that each Lambda loads only what it uses.
 """
 
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cronfleet.adapters.system.clock import SystemClock, SystemIds, SystemSecrets
 from cronfleet.domain.errand import ErrandMessage
 from cronfleet.domain.instant import Instant
-from cronfleet.domain.run import RunMessage
+from cronfleet.domain.run import LONG_QUEUE, RunMessage
 from cronfleet.ports.queues import Tick
 from cronfleet.settings import Oidc, Settings, metrics_namespace
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from cronfleet.domain.operation import Kind
     from cronfleet.domain.run_spans import Delivery
     from cronfleet.ports.errands import Doer
+    from cronfleet.ports.protection import Protection
+    from cronfleet.ports.shift import Shift
     from cronfleet.ports.tokens import Tokens
     from cronfleet.services.access import Access
     from cronfleet.services.admission import Admission
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from cronfleet.services.ledger import Ledger
     from cronfleet.services.lineage import Lineage
     from cronfleet.services.lint import LintService
+    from cronfleet.services.long_worker import LongWorker, Tell
     from cronfleet.services.noticeboard import Noticeboard
     from cronfleet.services.noticing import Noticing
     from cronfleet.services.objectives import ScheduleObjectives
@@ -77,6 +82,23 @@ if TYPE_CHECKING:
     from cronfleet.services.watching import Watching
     from cronfleet.services.worker import Worker
     from cronfleet.services.zone_data import ZoneData
+
+
+@dataclass(frozen=True, slots=True)
+class LongTask:
+    """What a long worker knows of where it runs.
+
+    That is its `place` among those that share the file `shared`, whom it tells that it is alive, and of ECS, where that
+    is there, the addresses of the agent and of the container's metadata. `protection_minutes` is how long a job keeps
+    its task from being stopped at most.
+    """
+
+    shared: Path
+    place: int
+    tell: "Tell"
+    agent: str = ""
+    metadata: str = ""
+    protection_minutes: int = 150
 
 
 def deadline_at(time_left_ms: int, margin_ms: int) -> Instant:
@@ -329,8 +351,11 @@ def retimings(settings: Settings) -> "Retimings":
     )
 
 
-def worker(settings: Settings, handlers_package: str) -> "Worker":
-    """Executes runs. The modules of `handlers_package` register the jobs that are written in Python."""
+def worker(settings: Settings, handlers_package: str, shift: "Shift | None" = None) -> "Worker":
+    """Executes runs. The modules of `handlers_package` register the jobs that are written in Python.
+
+    `shift` is that of a long worker.
+    """
     from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.executions import AllExecutions
@@ -359,6 +384,7 @@ def worker(settings: Settings, handlers_package: str) -> "Worker":
         events=_events(settings),
         elsewhere=Elsewhere(AllExecutions(roles), settings.shards),
         report=AttemptReport(watch, _attempt_tracing(settings, traces), settings.lines),
+        shift=shift,
     )
 
 
@@ -382,6 +408,43 @@ def tracing(settings: Settings, part: str, watch: "CloudWatchTelemetry") -> "Ote
     from cronfleet.adapters.otel.signing import Signature
 
     return OtelTracing(traces.endpoint, part, VERSION, telemetry=watch, sign=Signature(traces.region))
+
+
+def long_worker(settings: Settings, handlers_package: str, task: LongTask) -> "LongWorker":
+    """Takes long runs from their queue, and executes them as `worker` does."""
+    from cronfleet.adapters.sqs.run_source import SqsRunSource, polling_client
+    from cronfleet.services.long_worker import LongShift, LongWorker
+
+    source = SqsRunSource(polling_client(), (settings.run_queue_urls or {})[LONG_QUEUE])
+    clock, watch = SystemClock(), telemetry("worker")
+    shift = LongShift(source=source, protection=_protection(task), clock=clock, telemetry=watch, tell=task.tell)
+    placed = settings if not task.metadata else _with_log_place(settings, task.metadata)
+    return LongWorker(worker=worker(placed, handlers_package, shift), shift=shift, source=source, telemetry=watch)
+
+
+def _protection(task: LongTask) -> "Protection":
+    from cronfleet.ports.protection import Unprotected
+
+    if not task.agent:
+        return Unprotected()
+    from cronfleet.adapters.ecs.agent import TaskProtection
+
+    return TaskProtection(
+        agent=task.agent,
+        shared=task.shared,
+        place=task.place,
+        longest_minutes=task.protection_minutes,
+        clock=SystemClock(),
+    )
+
+
+def _with_log_place(settings: Settings, metadata: str) -> Settings:
+    from cronfleet.adapters.ecs.agent import log_place
+
+    found = log_place(metadata)
+    if found is None:
+        return settings
+    return replace(settings, log_region=found.region, log_group=found.group, log_stream=found.stream)
 
 
 def dead_letters(settings: Settings) -> "DeadLetters":

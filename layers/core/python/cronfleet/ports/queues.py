@@ -43,6 +43,36 @@ class RunQueue(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that is ours until it is hidden no more. `message` is `None` where `unreadable` says what is wrong."""
+
+    receipt: str
+    message: RunMessage | None
+    message_id: str = ""
+    unreadable: str = ""
+
+
+class NoQueue(Exception):
+    """The queue gave no answer."""
+
+
+class RunSource(Protocol):
+    """A run queue as who takes from it sees it: one message at a time, hidden for a while from everybody else."""
+
+    def receive(self) -> Taken | None:
+        """Wait for a message, for some seconds; `None` when none came. Raises `NoQueue`."""
+        ...
+
+    def delete(self, receipt: str) -> None:
+        """It is needed no more. Raises `NoQueue`."""
+        ...
+
+    def give_back(self, receipt: str) -> None:
+        """Let somebody else have it, at once. Raises `NoQueue`."""
+        ...
+
+
 class TickQueue(Protocol):
     """The queue between the ticker and the dispatcher."""
 

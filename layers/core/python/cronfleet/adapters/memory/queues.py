@@ -14,7 +14,7 @@ from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.long_run import SHORT_LEASE_SECONDS
 from cronfleet.domain.run import LONG_QUEUE, RunMessage
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.queues import MAX_DELAY_SECONDS, DelayedMessage, Tick
+from cronfleet.ports.queues import MAX_DELAY_SECONDS, DelayedMessage, Taken, Tick
 
 Body = TypeVar("Body")
 
@@ -148,6 +148,26 @@ class MemoryRunQueue:
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
         """See `RunQueue.send`."""
         return [one for one in messages if not self.tier(one.message.queue).put(one.message, one.delay_seconds)]
+
+
+class MemoryRunSource:
+    """One of the run queues in memory, as who takes from it sees it. It does not wait."""
+
+    def __init__(self, queue: MemoryQueue[RunMessage]) -> None:
+        self._queue = queue
+
+    def receive(self) -> Taken | None:
+        """See `RunSource.receive`."""
+        received = self._queue.receive(1)
+        return Taken(str(received[0].receipt), received[0].body) if received else None
+
+    def delete(self, receipt: str) -> None:
+        """See `RunSource.delete`."""
+        self._queue.delete(int(receipt))
+
+    def give_back(self, receipt: str) -> None:
+        """See `RunSource.give_back`."""
+        self._queue.give_back(int(receipt))
 
 
 class MemoryErrandQueue:

@@ -1,0 +1,63 @@
+"""`RunSource` on SQS, by long polling."""
+
+from typing import TYPE_CHECKING, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cronfleet.adapters.sqs.messages import decode_run
+from cronfleet.domain.errors import Invalid
+from cronfleet.ports.queues import NoQueue, Taken
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+WAIT_SECONDS: Final = 5
+"""How long a poll waits. SQS would wait for twenty; but who is told to stop should not take that long to hear it."""
+
+CONFIG: Final = Config(connect_timeout=2, read_timeout=WAIT_SECONDS + 5, retries={"total_max_attempts": 1})
+"""A poll that failed is not repeated at once: whoever polls decides when."""
+
+
+def polling_client() -> "SQSClient":
+    """A client whose requests may wait for a message."""
+    return boto3.client("sqs", config=CONFIG)
+
+
+class SqsRunSource:
+    """The run queue at `url`."""
+
+    def __init__(self, client: "SQSClient", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def receive(self) -> Taken | None:
+        """See `RunSource.receive`."""
+        try:
+            answer = self._client.receive_message(
+                QueueUrl=self._url, MaxNumberOfMessages=1, WaitTimeSeconds=WAIT_SECONDS
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise NoQueue(str(error)) from error
+        for message in answer.get("Messages", []):
+            receipt, message_id = message["ReceiptHandle"], message.get("MessageId", "")
+            try:
+                return Taken(receipt, decode_run(message["Body"]), message_id)
+            except Invalid as error:
+                return Taken(receipt, None, message_id, str(error))
+        return None
+
+    def delete(self, receipt: str) -> None:
+        """See `RunSource.delete`."""
+        try:
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
+        except (ClientError, BotoCoreError) as error:
+            raise NoQueue(str(error)) from error
+
+    def give_back(self, receipt: str) -> None:
+        """See `RunSource.give_back`."""
+        try:
+            self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=0)
+        except (ClientError, BotoCoreError) as error:
+            raise NoQueue(str(error)) from error
