@@ -36,6 +36,9 @@ ERRANDS_OLD_SECONDS: Final = 300
 TICKS_OLD_SECONDS: Final = 240
 """Ticks are laid up to 150 s ahead, and their age is counted from then: what is older waits for the dispatcher."""
 
+LONG_OLD_SECONDS: Final = 1_800
+"""A long run that waits for longer has no worker: as the installation's own incident has it (`LONG_AGE_OPENS`)."""
+
 DEAD_OLD_SECONDS: Final = 3_600
 """A message that stands in a dead-letter queue for longer says that the consumer cannot finish with it."""
 
@@ -94,11 +97,15 @@ CALLS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         "The store holds an item that cannot be read, or lacks one that must be there",
     ),
     "errands-failing": (("errand_failed", "operation_stopped"), "The clerk fails with errands"),
+    "long-workers-failing": (
+        ("place_ended", "place_stuck", "places_killed"),
+        "Processes of long workers die, stand still, or do not stop in time",
+    ),
     "notices-given-up": (("notice_given_up", "arrival_not_told"), "Somebody who wanted to be told of trouble was not"),
 }
 """Alarm → what parts call out (`Telemetry.alarm`) that sets it off, and its summary."""
 
-REPEATED: Final = frozenset({"sweeper-hindered", "errands-failing", "ticks-refused"})
+REPEATED: Final = frozenset({"sweeper-hindered", "errands-failing", "ticks-refused", "long-workers-failing"})
 """What may happen once without anybody's doing, and is made good by the next minute."""
 
 ROLLBACK_ALARMS: Final = (
@@ -240,6 +247,7 @@ def _queues(names: Names) -> list[AlarmSpec]:
         for tier in TIERS
     ]
     served = (
+        (queues.LONG_RUNS, LONG_OLD_SECONDS, "Long runs wait for a long worker"),
         (queues.TICKS, TICKS_OLD_SECONDS, "Ticks wait for the dispatcher"),
         (queues.ERRANDS, ERRANDS_OLD_SECONDS, "Errands wait for the clerk"),
     )

@@ -1,6 +1,5 @@
 """Entry of the long worker: `python -m long_worker`, in a container as its first process, or beside the local stack."""
 
-import logging
 import os
 import sys
 
@@ -12,7 +11,6 @@ from .supervisor import Supervisor
 
 def main() -> int:
     """Work until SIGTERM; the answer is the exit status."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     try:
         from_environment(RUN_QUEUE_URLS)
         options = options_of()

@@ -4,13 +4,14 @@ A process and not a thread: each attempt is a fork of it, and a fork of a proces
 lock that one of them held.
 """
 
-import logging
 import os
 import signal
 import sys
 import time
 from types import FrameType
 from typing import Final
+
+from aws_lambda_powertools import Logger
 
 from cronfleet import bootstrap, settings
 from cronfleet.ports.queues import NoQueue
@@ -27,7 +28,7 @@ SHORT_PAUSE: Final = 1.0
 LONG_PAUSE: Final = 30.0
 """Between these a place rests that cannot reach its queue, or the store."""
 
-logger = logging.getLogger(__name__)
+logger = Logger(service="worker")
 
 
 class Place:
@@ -65,7 +66,7 @@ class Place:
             try:
                 self._worker.work()
             except NoQueue as error:
-                logger.warning("queue_unanswered: %s", error)
+                logger.warning("queue_unanswered", extra={"error": str(error)})
             except Exception:
                 logger.exception("message_unfinished")
             else:
@@ -83,7 +84,6 @@ class Place:
 
 def main(number: int) -> None:
     """Work in place `number` until SIGTERM."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     place = Place(number, options_of())
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, place.stop)

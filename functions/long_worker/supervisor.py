@@ -4,7 +4,6 @@ In a container it is the first process: it gets SIGTERM, passes it on, and ends 
 there is no time left. It also takes in whatever a job's processes leave behind.
 """
 
-import logging
 import os
 import select
 import signal
@@ -34,8 +33,6 @@ REPORT_SECONDS: Final = 60.0
 
 KILL_SECONDS: Final = 3.0
 """How long before its own end the supervisor ends what is still there."""
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -127,13 +124,13 @@ class Supervisor:
         place.pause = 1.0 if now - place.started_at >= SHORTEST_LIFE else min(2 * place.pause, LONGEST_PAUSE)
         place.start_at = now + place.pause
         if self._stopped_at is None:
-            logger.error("place_ended: place %d ended with %d, again in %.0f s", number, code, place.pause)
+            self._watch.alarm("place_ended", place=number, exit_code=code, pause_seconds=place.pause)
 
     def _end_if_stuck(self, number: int, place: _Place, now: float) -> None:
         said = self._folder.read(str(number))
         age = now - place.started_at if said is None else said.age
         if age >= STUCK_SECONDS:
-            logger.error("place_stuck: place %d has said nothing for %.0f s and is ended", number, age)
+            self._watch.alarm("place_stuck", place=number, silent_seconds=round(age))
             os.kill(place.pid, signal.SIGKILL)
 
     def _report(self) -> None:
@@ -146,5 +143,6 @@ class Supervisor:
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         if left:
-            logger.error("places_killed: %d had not ended in time; their runs go on when their leases end", len(left))
+            # Their runs go on elsewhere when their leases end.
+            self._watch.alarm("places_killed", places=len(left))
         return not left

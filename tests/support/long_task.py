@@ -21,11 +21,12 @@ WAIT_SECONDS: Final = 30.0
 def instructions(word: str) -> list[str]:
     """What stands behind `word` in the Dockerfile, each time."""
     text = re.sub(r"\\\n", " ", DOCKERFILE.read_text(encoding="utf-8"))
-    return [line.removeprefix(f"{word} ").strip() for line in text.splitlines() if line.startswith(f"{word} ")]
+    found = (line.split(" ", 1) for line in text.splitlines() if " " in line)
+    return [arguments.strip() for name, arguments in found if name == word]
 
 
 def lay_out(root: Path) -> Path:
-    """The folder `/app` below `root`, with what the COPY lines bring from the repository. Packages are this machine's."""
+    """The folder `/app` below `root`, with what the COPY lines bring of the repository. Packages are this machine's."""
     for written in instructions("COPY"):
         source, target = written.split()[-2:]
         if written.startswith("--from") or not target.startswith("/app"):

@@ -1,15 +1,19 @@
-"""The long worker as its image has it: its files brought together by the Dockerfile's own lines, its entry a process."""
+"""The long worker as its image has it: the files that the Dockerfile's own lines bring, and its entry as a process."""
 
 import json
+import logging
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import boto3
 import pytest
+import urllib3
 from moto.dynamodb.responses import DynamoHandler
 from moto.server import ThreadedMotoServer
 
@@ -19,12 +23,14 @@ from cronfleet.adapters.sqs.messages import encode_run
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.instant import DAY, HOUR, SECOND, floor_second
+from cronfleet.domain.long_run import SHORT_LEASE_SECONDS
 from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
 from cronfleet.domain.schedule import Policies
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from tests.support.builders import cron, definition, message, timer
-from tests.support.long_task import LongTask, lay_out, until
+from tests.support.ecs_agent import ecs_agent
+from tests.support.long_task import DOCKERFILE, LongTask, instructions, lay_out, places, until
 from tests.support.moto import ENVIRONMENT, _locked
 from tests.support.tables import create_queues, create_tables
 
@@ -64,21 +70,22 @@ class Installation:
         create_tables(boto3.client("dynamodb"), PREFIX)
         self.urls = create_queues(self.sqs, PREFIX)
         self.now = floor_second(clock.now())
-        self.message: RunMessage = replace(message(self.now), timeout_seconds=TWO_HOURS)
         self._endpoint = endpoint
         self._folder = folder
         self._tasks: list[LongTask] = []
+        self.environment: dict[str, str] = {}
         self.app = lay_out(folder)
         (self.app / "worker" / "handlers" / "for_test.py").write_text(JOBS, encoding="utf-8")
 
-    def send(self, target: str, payload: Any = None) -> None:
-        trigger = cron("0 2 * * *")
-        described = definition(
-            trigger, target=HandlerTarget(target), payload=payload, policies=Policies(timeout_seconds=TWO_HOURS)
-        )
-        waiting = replace(timer(trigger, self.now + DAY), timeout_seconds=TWO_HOURS)
+    def message(self, name: str) -> RunMessage:
+        return message(self.now, schedule_id=name, timeout_seconds=TWO_HOURS)
+
+    def send(self, name: str, target: str, payload: Any = None) -> None:
+        policies, trigger = Policies(timeout_seconds=TWO_HOURS), cron("0 2 * * *")
+        described = definition(trigger, name, target=HandlerTarget(target), payload=payload, policies=policies)
+        waiting = timer(trigger, self.now + DAY, schedule_id=name, timeout_seconds=TWO_HOURS)
         self.store.commit([CreateTimer(waiting), InsertDefinition(described)])
-        self.sqs.send_message(QueueUrl=self.urls["runs-long"], MessageBody=encode_run(self.message))
+        self.sqs.send_message(QueueUrl=self.urls["runs-long"], MessageBody=encode_run(self.message(name)))
 
     def start(self, **environment: str) -> LongTask:
         queues = {name: self.urls[f"runs-{name}"] for name in settings.RUN_QUEUES}
@@ -90,20 +97,27 @@ class Installation:
             "CRONFLEET_LONG_FOLDER": str(self._folder / "shared"),
             **environment,
         }
+        self.environment = {**given, "PYTHONPATH": str(self.app)}
         task = LongTask(self.app, given, self._folder / "log")
         self._tasks.append(task)
         return task
 
-    def row(self) -> Run | None:
-        return self.store.get_run(self.message.key)
+    def row(self, name: str) -> Run:
+        row = self.store.get_run(self.message(name).key)
+        assert row is not None
+        return row
 
-    def status(self) -> RunStatus | None:
-        row = self.row()
-        return None if row is None else row.status
+    def has_told(self, name: str) -> bool:
+        row = self.store.get_run(self.message(name).key)
+        return row is not None and row.progress is not None
 
-    def is_told(self) -> bool:
-        row = self.row()
+    def is_running(self, name: str) -> bool:
+        row = self.store.get_run(self.message(name).key)
         return row is not None and row.status is RunStatus.RUNNING
+
+    def timers(self) -> list[RunTimer]:
+        due = self.store.due(0, self.now + HOUR, None, 10).items
+        return [item for item in due if isinstance(item, RunTimer)]
 
     def left_in_queue(self) -> int:
         asked = self.sqs.get_queue_attributes(QueueUrl=self.urls["runs-long"], AttributeNames=["All"])["Attributes"]
@@ -116,6 +130,7 @@ class Installation:
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     with patch.object(DynamoHandler, "call_action", _locked):
         server.start()
@@ -126,31 +141,109 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture
 def installation(endpoint: str, tmp_path: Path) -> Iterator[Installation]:
+    urllib3.PoolManager().request("POST", f"{endpoint}/moto-api/reset")
     with patch.dict(os.environ, {**ENVIRONMENT, "AWS_ENDPOINT_URL": endpoint}):
-        boto3.client("sqs")._make_api_call  # noqa: B018 - the endpoint is there before anything is made on it
-        import urllib3  # noqa: PLC0415 - only here
-
-        urllib3.PoolManager().request("POST", f"{endpoint}/moto-api/reset")
         made = Installation(endpoint, tmp_path)
         yield made
         made.close()
 
 
-def test_a_long_run_is_handed_on_within_the_grace_when_its_worker_is_told_to_stop(installation: Installation) -> None:
-    installation.send("test.deaf")
+def test_what_cannot_end_in_time_is_handed_on_and_not_counted(installation: Installation) -> None:
+    installation.send("stubborn", "test.deaf")
     task = installation.start(CRONFLEET_LONG_STOP_SECONDS="17")
-    until(installation.is_told, "the run has begun")
+    until(lambda: installation.is_running("stubborn"), "the run has begun")
     until(lambda: installation.left_in_queue() == 0, "its message is deleted: the ledger knows of the run")
     task.terminate()
     assert task.wait() == 0, task.log
-    row = installation.row()
-    assert row is not None
+    row = installation.row("stubborn")
     assert (row.status, row.attempts[0].outcome, row.tries) == (RunStatus.WAITING, Outcome.INTERRUPTED, 0)
     assert row.attempts[0].error == "stopped: its worker was stopped before it was done"
-    (waiting,) = [
-        item
-        for item in installation.store.due(timer(cron("0 2 * * *"), 0).shard, installation.now + HOUR, None, 10).items
-        if isinstance(item, RunTimer)
-    ]
-    assert (waiting.attempt, waiting.timeout_seconds) == (2, TWO_HOURS), "another worker goes on at once"
-    assert waiting.due_at == row.retry_at
+    (waiting,) = installation.timers()
+    assert (waiting.attempt, waiting.timeout_seconds) == (2, TWO_HOURS), "another long worker is to have it …"
+    assert waiting.due_at == row.retry_at, "… at once"
+
+
+def test_a_job_that_hears_of_it_ends_in_its_own_way_and_the_task_is_protected_until_then(
+    installation: Installation,
+) -> None:
+    installation.send("one", "test.patient", "hands on")
+    installation.send("other", "test.patient", "is nearly done")
+    with ecs_agent() as agent:
+        task = installation.start(
+            CRONFLEET_LONG_JOBS="2",
+            ECS_AGENT_URI=agent.address,
+            ECS_CONTAINER_METADATA_URI_V4=f"{agent.address}/metadata",
+        )
+        until(lambda: installation.has_told("one") and installation.has_told("other"), "both jobs are at work")
+        assert agent.wanted == [True, True]
+        task.terminate()
+        assert task.wait() == 0, task.log
+        assert agent.wanted == [True, True, False], "the last one lets go"
+    one, other = installation.row("one"), installation.row("other")
+    assert (one.status, one.attempts[0].outcome) == (RunStatus.WAITING, Outcome.INTERRUPTED)
+    assert one.attempts[0].error == "it stopped where it was, as its worker had to"
+    assert other.status is RunStatus.SUCCEEDED, "who is nearly done may end"
+    receipts = boto3.client("dynamodb").scan(TableName=f"{PREFIX}-receipts")["Items"]
+    assert len(receipts) == 1, "and while it goes on, what it does is recorded"
+
+
+def test_a_place_that_dies_is_filled_again_and_its_run_is_left_under_a_short_lease(installation: Installation) -> None:
+    installation.send("stubborn", "test.deaf")
+    task = installation.start(CRONFLEET_LONG_STOP_SECONDS="16")
+    until(lambda: installation.is_running("stubborn"), "the run has begun")
+    (place,) = places(task.process.pid)
+    os.kill(place, signal.SIGKILL)
+    until(lambda: '"exit_code":-9' in task.log and places(task.process.pid) != [], "another is there")
+    row = installation.row("stubborn")
+    assert row.lease_until is not None
+    assert row.status is RunStatus.RUNNING
+    assert row.lease_until - row.attempts[0].started_at <= SHORT_LEASE_SECONDS * SECOND
+    asked = subprocess.run(
+        [sys.executable, "-m", "long_worker.health"], cwd=installation.app, env=installation.environment, check=False
+    )
+    assert asked.returncode == 0, "so ECS has no reason to replace the task"
+    task.terminate()
+    assert task.wait() == 0, task.log
+
+
+def test_a_worker_without_its_settings_says_which_are_missing(tmp_path: Path) -> None:
+    task = LongTask(lay_out(tmp_path), {settings.TABLE_PREFIX: PREFIX}, tmp_path / "log")
+    assert task.wait() == 2
+    assert "set CRONFLEET_RUN_QUEUE_URLS" in task.log
+
+
+# --- the image -----------------------------------------------------------------------------------------------
+
+
+def test_the_dockerfile_is_clean() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    found = subprocess.run([hadolint, DOCKERFILE], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "")
+
+
+def test_the_image_runs_without_rights_gets_sigterm_itself_and_checks_what_it_installs() -> None:
+    assert instructions("USER") == ["10001:10001"]
+    assert instructions("STOPSIGNAL") == ["SIGTERM"]
+    (entry,) = instructions("ENTRYPOINT")
+    assert json.loads(entry) == ["python", "-m", "long_worker"], "through a shell it would never hear of SIGTERM"
+    (installed,) = [line for line in instructions("RUN") if "pip install" in line]
+    assert {"--require-hashes", "--no-deps", "--only-binary=:all:"} <= set(installed.split())
+    assert instructions("ADD") == []
+    sources = {written.split()[-2] for written in instructions("COPY") if not written.startswith("--from")}
+    assert sources == {
+        "layers/vendor/requirements.txt",
+        "layers/core/python/cronfleet",
+        "functions/worker",
+        "functions/long_worker",
+    }
+
+
+def test_nothing_secret_is_built_into_the_image() -> None:
+    written = " ".join(instructions("ENV") + instructions("ARG"))
+    assert {word.partition("=")[0] for word in written.split()} == {
+        "BASE",
+        "PYTHONPATH",
+        "PYTHONTZPATH",
+        "PYTHONUNBUFFERED",
+        "PYTHONDONTWRITEBYTECODE",
+    }
