@@ -415,8 +415,8 @@ def long_worker(settings: Settings, handlers_package: str, task: LongTask) -> "L
     from cronfleet.adapters.sqs.run_source import SqsRunSource, polling_client
     from cronfleet.services.long_worker import LongShift, LongWorker
 
-    source = SqsRunSource(polling_client(), (settings.run_queue_urls or {})[LONG_QUEUE])
     clock, watch = SystemClock(), telemetry("worker")
+    source = SqsRunSource(polling_client(), (settings.run_queue_urls or {})[LONG_QUEUE], clock)
     shift = LongShift(source=source, protection=_protection(task), clock=clock, telemetry=watch, tell=task.tell)
     placed = settings if not task.metadata else _with_log_place(settings, task.metadata)
     return LongWorker(worker=worker(placed, handlers_package, shift), shift=shift, source=source, telemetry=watch)

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
 from cronfleet.domain.run import RunMessage
+from cronfleet.domain.run_spans import Delivery
 
 MAX_DELAY_SECONDS: Final = 900
 """The longest delay that a queue takes per message (SQS: SendMessage, DelaySeconds)."""
@@ -49,7 +50,7 @@ class Taken:
 
     receipt: str
     message: RunMessage | None
-    message_id: str = ""
+    delivery: Delivery | None = None
     unreadable: str = ""
 
 

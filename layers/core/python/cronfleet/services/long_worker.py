@@ -130,17 +130,18 @@ class LongWorker:
         if taken.message is None:
             self._leave(taken)
         else:
-            self._carry_out(taken.receipt, taken.message)
+            self._carry_out(taken, taken.message)
         return True
 
     def _leave(self, taken: Taken) -> None:
         """It goes to the dead-letter queue after its last delivery, where an operator can read it."""
-        self._telemetry.alarm("message_unreadable", message_id=taken.message_id, error=taken.unreadable)
+        message_id = "" if taken.delivery is None else taken.delivery.message_id
+        self._telemetry.alarm("message_unreadable", message_id=message_id, error=taken.unreadable)
 
-    def _carry_out(self, receipt: str, message: RunMessage) -> None:
-        self._shift.took(receipt)
+    def _carry_out(self, taken: Taken, message: RunMessage) -> None:
+        self._shift.took(taken.receipt)
         try:
-            self._worker.handle(message)
+            self._worker.handle(message, taken.delivery)
             self._shift.done()
         finally:
             self._shift.left()

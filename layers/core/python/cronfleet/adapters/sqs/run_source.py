@@ -8,10 +8,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from cronfleet.adapters.sqs.messages import decode_run
 from cronfleet.domain.errors import Invalid
+from cronfleet.domain.run_spans import Delivery
+from cronfleet.ports.clock import Clock
 from cronfleet.ports.queues import NoQueue, Taken
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 WAIT_SECONDS: Final = 5
 """How long a poll waits. SQS would wait for twenty; but who is told to stop should not take that long to hear it."""
@@ -28,7 +31,8 @@ def polling_client() -> "SQSClient":
 class SqsRunSource:
     """The run queue at `url`."""
 
-    def __init__(self, client: "SQSClient", url: str) -> None:
+    def __init__(self, client: "SQSClient", url: str, clock: Clock) -> None:
+        self._clock = clock
         self._client = client
         self._url = url
 
@@ -36,17 +40,30 @@ class SqsRunSource:
         """See `RunSource.receive`."""
         try:
             answer = self._client.receive_message(
-                QueueUrl=self._url, MaxNumberOfMessages=1, WaitTimeSeconds=WAIT_SECONDS
+                QueueUrl=self._url,
+                MaxNumberOfMessages=1,
+                WaitTimeSeconds=WAIT_SECONDS,
+                AttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
             )
         except (ClientError, BotoCoreError) as error:
             raise NoQueue(str(error)) from error
         for message in answer.get("Messages", []):
-            receipt, message_id = message["ReceiptHandle"], message.get("MessageId", "")
+            receipt, delivery = message["ReceiptHandle"], self._delivery(message)
             try:
-                return Taken(receipt, decode_run(message["Body"]), message_id)
+                return Taken(receipt, decode_run(message["Body"]), delivery)
             except Invalid as error:
-                return Taken(receipt, None, message_id, str(error))
+                return Taken(receipt, None, delivery, str(error))
         return None
+
+    def _delivery(self, message: "MessageTypeDef") -> Delivery:
+        said = message.get("Attributes", {})
+        sent_at, receives = said.get("SentTimestamp", ""), said.get("ApproximateReceiveCount", "")
+        return Delivery(
+            self._clock.now(),
+            int(sent_at) if sent_at.isdecimal() else None,
+            message.get("MessageId", ""),
+            int(receives) if receives.isdecimal() else 1,
+        )
 
     def delete(self, receipt: str) -> None:
         """See `RunSource.delete`."""
