@@ -79,11 +79,12 @@ class Cloud:
         self._answer("look")
         self.looks.append(self.now())
         one = self.executions.get(handle or self._handle(call))
-        if one is None or not (handle or self._is_going(one)):
-            return Seen(Phase.UNKNOWN)  # A list holds only what goes on.
+        if one is None:
+            return Seen(Phase.UNKNOWN)
+        found = "" if handle else self._handle(call)
         if self._is_going(one):
-            return Seen(Phase.GOING, handle="" if handle else self._handle(call))
-        return Seen(Phase.OVER, one.result, one.ends_at, one.said)
+            return Seen(Phase.GOING, handle=found)
+        return Seen(Phase.OVER, one.result, one.ends_at, one.said, found)
 
     def stop(self, call: Call, handle: str, why: str) -> None:
         self._answer("stop")

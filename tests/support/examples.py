@@ -171,7 +171,7 @@ def rows() -> list[Run]:
     going = Attempt(3, 3, "c" * 26, NOON + 11)
     elsewhere = Execution(NOON + 12, NOON + HOUR, "arn:aws:states:…:execution:billing:run_1-3")
     slot = SlotLease(2, 7, NOON + 2 * HOUR)
-    started = replace(elsewhere, is_started=True, slot=slot, holder="acme~nightly/3/x")
+    started = replace(elsewhere, is_started=True, stopping_at=NOON + 13, slot=slot, holder="acme~nightly/3/x")
     manual = "manual-01kb0000000000000000000000"
     missed = Reason(Code.MISSED, "nothing fired until 12:00", {"noticed_at": NOON})
     return [

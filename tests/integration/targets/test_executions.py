@@ -254,10 +254,25 @@ def test_a_task_succeeds_when_its_own_container_ended_by_itself_with_0(
 
 
 def test_a_task_that_was_never_heard_of_is_looked_for_by_its_name() -> None:
-    stub: Any = Stubbed(list_tasks={"taskArns": ["arn:task"]}, describe_tasks={"tasks": [{"lastStatus": "RUNNING"}]})
+    running = {"lastStatus": "RUNNING", "taskArn": "arn:task"}
+    stub: Any = Stubbed(list_tasks={"taskArns": ["arn:task"]}, describe_tasks={"tasks": [running]})
     one: Call = call(TASK)
     seen = EcsTasks(stub).look(one, "")
     assert (seen.phase, seen.handle) == (Phase.GOING, "arn:task")
     assert stub.asked[0][1]["startedBy"] == execution_name(KEY.run_id, 1)
     empty: Any = Stubbed(list_tasks={"taskArns": []})
     assert EcsTasks(empty).look(one, "").phase is Phase.UNKNOWN
+
+
+def test_a_task_that_was_never_heard_of_and_has_stopped_is_found_among_those_of_its_family() -> None:
+    one: Call = call(TASK)
+    name = execution_name(KEY.run_id, 1)
+    others = [task(0, taskArn="arn:other", startedBy="other"), task(0, taskArn="arn:task", startedBy=name)]
+
+    class Stopped(Stubbed):
+        def list_tasks(self, **asked: Any) -> Any:
+            return {"taskArns": [] if "startedBy" in asked else ["arn:other", "arn:task"]}
+
+    stub: Any = Stopped(describe_tasks={"tasks": others})
+    seen = EcsTasks(stub).look(one, "")
+    assert (seen.phase, seen.handle) == (Phase.OVER, "arn:task")

@@ -32,13 +32,15 @@ class Execution:
     """What was handed over at `began_at`, and is stopped at `deadline_at`.
 
     `handle` is the ARN under which its service knows it, as soon as that can be told; `is_started` once an answer of
-    the service was noted. `slot`, held as `holder`, is the run's, where its tenant has a limit of runs at once.
+    the service was noted. Since `stopping_at` it is told to stop. `slot`, held as `holder`, is the run's, where its
+    tenant has a limit of runs at once.
     """
 
     began_at: Instant
     deadline_at: Instant
     handle: str = ""
     is_started: bool = False
+    stopping_at: Instant | None = None
     slot: SlotLease | None = None
     holder: str = ""
 

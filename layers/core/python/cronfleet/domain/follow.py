@@ -55,7 +55,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop it, for this reason; look again at `at`."""
+    """Note that it is being stopped, if that is not noted yet, and tell it so, for this reason; look again at `at`."""
 
     why: str
     at: Instant
@@ -96,7 +96,8 @@ def decide_step(run: Run, execution: Execution, seen: Seen | None, now: Instant)
         if now < execution.began_at + SETTLING:
             return Look(now + STOP_LOOK)
         return Result(how, f"stopped {why}: its service knows nothing of it")
-    if now >= max(stop_at, execution.began_at) + STOP_WAIT:
+    # Counted from when it was first told to: whoever was to do that may have been away for long.
+    if execution.stopping_at is not None and now >= execution.stopping_at + STOP_WAIT:
         found = "could not be seen" if seen is None else "did not stop"
         return Result(how, f"given up {why}: it {found}, and may go on")
     return Stop(f"cronfleet stopped it {why}", now + STOP_LOOK)

@@ -8,7 +8,7 @@ fence, and to stop what has stopped changes nothing.
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
-from cronfleet.domain.attempt import End, Result
+from cronfleet.domain.attempt import End, Result, handed_over
 from cronfleet.domain.attempt_log import LogLine
 from cronfleet.domain.execution import Execution
 from cronfleet.domain.follow import Look, Phase, Seen, Start, Stop, decide_step, next_look
@@ -16,7 +16,7 @@ from cronfleet.domain.instant import Instant
 from cronfleet.domain.progress import MAX_TEXT_CHARACTERS, Progress
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Outcome, Run, RunKey, RunStatus
-from cronfleet.domain.schedule import Definition
+from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.events import Events
 from cronfleet.ports.executions import Executions, Unseen
@@ -34,6 +34,7 @@ from cronfleet.services.pulse import RunPulse
 from cronfleet.services.slots import HeldSlot, Slots
 from cronfleet.services.target_breakers import TargetBreakers
 from cronfleet.services.telling import Telling
+from cronfleet.services.true_clock import true_now
 
 MAX_SAID_CHARACTERS: Final = 4_000
 """Of what an execution said at its end, as it is kept with the attempt's log."""
@@ -41,11 +42,17 @@ MAX_SAID_CHARACTERS: Final = 4_000
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """One execution, and all that is needed to write its end."""
+    """One execution of a run, and what its schedule says of it."""
 
-    ready: Ready
+    run: Run
     execution: Execution
+    definition: Definition
     call: Call
+
+    @property
+    def slot(self) -> HeldSlot | None:
+        """What its run holds, where its tenant has a limit of runs at once."""
+        return None if self.execution.slot is None else HeldSlot(self.execution.slot, self.execution.holder)
 
 
 class Following:
@@ -90,8 +97,9 @@ class Following:
         if followed is None:
             return None
         seen = self._look(followed)
-        now = self._clock.now()
-        step = decide_step(followed.ready.run, followed.execution, seen, now)
+        # A clock that was set meanwhile would stop what has hours left.
+        now = self._now(followed.run.key)
+        step = decide_step(followed.run, followed.execution, seen, now)
         match step:
             case Result():
                 self._finish(followed, step, seen)
@@ -99,11 +107,14 @@ class Following:
             case Start():
                 return self._start(followed, now)
             case Stop():
-                return self._stop(followed, step, _handle(followed, seen))
+                return self._stop(followed, step, _handle(followed, seen), now)
             case Look():
                 self._show(followed, seen)
                 return step.at
         assert_never(step)
+
+    def _now(self, key: RunKey) -> Instant:
+        return true_now(self._store, self._clock, self._telemetry, lambda: self._store.get_run(key))
 
     def _read(self, key: RunKey) -> _Followed | None:
         """The execution of the run; `None` when there is nothing to follow any more."""
@@ -111,18 +122,22 @@ class Following:
         execution = None if run is None else run.execution
         if run is None or execution is None:
             return None
-        timer = ask(lambda: self._store.get_timer(key.tenant, key.schedule_id))
         definition = ask(lambda: self._store.get_definition(key.tenant, key.schedule_id, run.version))
-        if timer is None:
-            return None  # Its tenant is being removed, and the row with it.
-        held = None if execution.slot is None else HeldSlot(execution.slot, execution.holder)
         if definition is None:
-            text = f"version {run.version} of the schedule cannot be read: what goes on elsewhere cannot be followed"
-            reason = Reason(Code.NO_DEFINITION, text, {"version": run.version})
-            self._telemetry.alarm("definition_gone", run_id=key.run_id, version=run.version)
-            self._finishing.end(run, timer, End(RunStatus.REFUSED, reason), held)
+            self._refuse(run, execution)
             return None
-        return _Followed(Ready(run, timer, definition, held), execution, call_of(run, execution, definition))
+        return _Followed(run, execution, definition, call_of(run, execution, definition))
+
+    def _refuse(self, run: Run, execution: Execution) -> None:
+        """End a run whose version is gone: nobody knows any more what is to be looked at."""
+        text = f"version {run.version} of the schedule cannot be read: what goes on elsewhere cannot be followed"
+        reason = Reason(Code.NO_DEFINITION, text, {"version": run.version})
+        self._telemetry.alarm("definition_gone", run_id=run.key.run_id, version=run.version)
+        held = None if execution.slot is None else HeldSlot(execution.slot, execution.holder)
+        self._finishing.end(run, self._timer(run.key), End(RunStatus.REFUSED, reason), held)
+
+    def _timer(self, key: RunKey) -> Timer | None:
+        return ask(lambda: self._store.get_timer(key.tenant, key.schedule_id))
 
     def _look(self, followed: _Followed) -> Seen | None:
         """Where it stands; `None` when it cannot be seen."""
@@ -134,7 +149,7 @@ class Following:
 
     def _unseen(self, followed: _Followed, unseen: Unseen) -> None:
         """What cannot be seen is shown to whoever looks at the run; written once for each new text."""
-        run, text = followed.ready.run, f"cannot be seen: {unseen}"[:MAX_TEXT_CHARACTERS]
+        run, text = followed.run, f"cannot be seen: {unseen}"[:MAX_TEXT_CHARACTERS]
         self._telemetry.count("executions_unseen")
         self._telemetry.event("execution_unseen", run_id=run.key.run_id, error=str(unseen))
         if run.progress is None or run.progress.text != text:
@@ -142,7 +157,7 @@ class Following:
 
     def _show(self, followed: _Followed, seen: Seen | None) -> None:
         """It can be seen again, or was found: its row says so."""
-        run = followed.ready.run
+        run = followed.run
         if seen is None or seen.phase is not Phase.GOING:
             return
         if run.progress is not None:
@@ -164,10 +179,13 @@ class Following:
             self._finish(followed, answer, None)
             return None
         self._telemetry.count("executions_started_late")
-        note_handle(self._finishing, followed.ready.run, answer)
+        note_handle(self._finishing, followed.run, answer)
         return next_look(followed.execution, now)
 
-    def _stop(self, followed: _Followed, step: Stop, handle: str) -> Instant:
+    def _stop(self, followed: _Followed, step: Stop, handle: str, now: Instant) -> Instant:
+        execution = followed.execution
+        if execution.stopping_at is None:
+            self._finishing.replace(handed_over(followed.run, replace(execution, stopping_at=now)))
         try:
             if handle:  # Without one nothing was seen that could be told to stop.
                 self._executions.stop(followed.call, handle, step.why)
@@ -176,15 +194,18 @@ class Following:
         return step.at
 
     def _finish(self, followed: _Followed, result: Result, seen: Seen | None) -> None:
-        """Write what the attempt came to, unless somebody else has."""
-        run = followed.ready.run
-        self._breakers.hears(run, followed.ready.definition, result, self._clock.now())
+        """Write what the attempt came to, unless somebody else has, or its tenant is being removed, and it as well."""
+        run, timer = followed.run, self._timer(followed.run.key)
+        if timer is None:
+            return
+        self._breakers.hears(run, followed.definition, result, self._clock.now())
         pulse = RunPulse(store=self._store, clock=self._clock, telemetry=self._telemetry, run=run)
         if seen is not None and seen.said:
             level = "INFO" if result.outcome is Outcome.SUCCEEDED else "ERROR"
             now = self._clock.now()
             pulse.log([LogLine(now, level, line) for line in seen.said], is_whole=True)
-        is_written = self._finishing.finish(replace(followed.ready, run=replace(run, progress=None)), result)
+        ready = Ready(replace(run, progress=None), timer, followed.definition, followed.slot)
+        is_written = self._finishing.finish(ready, result)
         pulse.close(is_written=is_written)
 
 

@@ -20,6 +20,7 @@ from cronfleet.domain.follow import Phase, Seen
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import EcsTaskTarget, LaunchType
+from cronfleet.domain.target_role import place_of
 from cronfleet.ports.executions import Unseen
 from cronfleet.ports.target import Call
 
@@ -34,6 +35,9 @@ MAX_OVERRIDE_BYTES: Final = 8 * 1024
 """What ECS takes as overrides, as JSON."""
 
 PERMANENT: Final = frozenset({"InvalidParameterException", "UnsupportedFeatureException", "PlatformUnknownException"})
+MAX_STOPPED_PAGES: Final = 10
+"""Of a hundred tasks each, among which one is looked for whose start was not heard of and that has stopped by now."""
+
 CONFLICT: Final = "ConflictException"
 BY_ITSELF: Final = "EssentialContainerExited"
 """Why a task has stopped whose work ended, one way or the other."""
@@ -82,18 +86,15 @@ class EcsTasks:
         """See `Executions.look`."""
         client, target = self._client(call)
         try:
-            known = handle or _find(client, call, target)
-            if not known:
-                return Seen(Phase.UNKNOWN)
-            found = client.describe_tasks(cluster=target.cluster, tasks=[known])
+            task = _describe(client, target, handle) if handle else _find(client, call, target)
         except ClientError as error:
             raise Unseen(_text(error)) from error
         except BotoCoreError as error:
             raise Unseen(f"{type(error).__name__}: {error}") from error
-        if not found["tasks"]:
+        if task is None:
             return Seen(Phase.UNKNOWN)
-        seen = seen_of(found["tasks"][0], target.container)
-        return seen if handle else replace(seen, handle=known)
+        seen = seen_of(task, target.container)
+        return seen if handle else replace(seen, handle=str(task["taskArn"]))
 
     def stop(self, call: Call, handle: str, why: str) -> None:
         """See `Executions.stop`."""
@@ -107,11 +108,33 @@ class EcsTasks:
             raise Unseen(f"{type(error).__name__}: {error}") from error
 
 
-def _find(client: "ECSClient", call: Call, target: EcsTaskTarget) -> str:
-    """The task of the attempt, if it goes on: one that has stopped is found by starting it again, under its token."""
+def _describe(client: "ECSClient", target: EcsTaskTarget, *tasks: str) -> Any:
+    found = client.describe_tasks(cluster=target.cluster, tasks=list(tasks))["tasks"] if tasks else []
+    return found[0] if found else None
+
+
+def _find(client: "ECSClient", call: Call, target: EcsTaskTarget) -> Any:
+    """The task of the attempt, whose start was not heard of.
+
+    A list of what goes on can be asked for by who started it; a list of what has stopped cannot.
+    """
     token = execution_name(call.key.run_id, call.attempt)
-    found = client.list_tasks(cluster=target.cluster, startedBy=token)["taskArns"]
-    return found[0] if found else ""
+    going = client.list_tasks(cluster=target.cluster, startedBy=token)["taskArns"]
+    if going:
+        return _describe(client, target, going[0])
+    page: Any = {"nextToken": ""}
+    for _ in range(MAX_STOPPED_PAGES):
+        more = {"nextToken": page["nextToken"]} if page["nextToken"] else {}
+        family = place_of(target).name
+        page = client.list_tasks(cluster=target.cluster, family=family, desiredStatus="STOPPED", **more)
+        if page["taskArns"]:
+            found = client.describe_tasks(cluster=target.cluster, tasks=page["taskArns"])["tasks"]
+            own = [task for task in found if task.get("startedBy") == token]
+            if own:
+                return own[0]
+        if not page.get("nextToken"):
+            return None
+    return None
 
 
 def overrides_of(call: Call, target: EcsTaskTarget) -> Any:

@@ -1,5 +1,6 @@
 """Ledger rows, as items of the table `runs`."""
 
+from dataclasses import replace
 from typing import Any
 
 from cronfleet.adapters.dynamodb import keys
@@ -139,17 +140,18 @@ def _attempt_of(stored: list[Any]) -> Attempt:
 
 
 def _execution_json(execution: Execution) -> list[Any]:
-    stored = [execution.began_at, execution.deadline_at, execution.handle, execution.is_started]
+    stored = [execution.began_at, execution.deadline_at, execution.handle, execution.is_started, execution.stopping_at]
     slot = execution.slot
     return stored if slot is None else [*stored, slot.number, slot.fence, slot.until, execution.holder]
 
 
 def _execution_of(stored: list[Any]) -> Execution:
-    began_at, deadline_at, handle, is_started, *held = stored
+    began_at, deadline_at, handle, is_started, stopping_at, *held = stored
+    told = Execution(began_at, deadline_at, handle, is_started, stopping_at)
     if not held:
-        return Execution(began_at, deadline_at, handle, is_started)
+        return told
     number, fence, until, holder = held
-    return Execution(began_at, deadline_at, handle, is_started, SlotLease(number, fence, until), holder)
+    return replace(told, slot=SlotLease(number, fence, until), holder=holder)
 
 
 def signature_json(signature: Signature | None) -> list[str] | None:
