@@ -104,7 +104,7 @@ def test_the_end_costs_its_row_its_log_and_the_errand_that_goes() -> None:
     followed = Followed(0)
     followed.follow()
     bill = followed.chain.parts["clerk"].bill
-    # The row (1), what it said (1), and the errand with its place in the index (2); read are the timer and the noticeboard, too.
+    # The row (1), what it said (1), the errand and its place in the index (2); the timer and the noticeboard are read.
     assert (bill.writes, bill.reads) == (4.0, 5.0)
     run, errand = followed.errand()
     assert (run.status, errand) == (RunStatus.SUCCEEDED, None)
