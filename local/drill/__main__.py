@@ -97,7 +97,7 @@ def causes() -> list[list[Cause]]:
     """Every alarm once: by what really happens where there is something, by values elsewhere."""
     groups = [at_once(), without_dispatcher(), without_clockwork()]
     real = {name for group in groups for cause in group for name in cause.alarms}
-    config = from_context({"local": "true"}.get)
+    config = from_context({"local": "true"})
     groups[0] += [by_values(spec) for spec in alarms(config) if spec.name not in real]
     return groups
 

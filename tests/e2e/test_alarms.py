@@ -18,7 +18,7 @@ from local.testing import StackProcess
 
 pytestmark = pytest.mark.e2e
 
-CONFIG = from_context({"local": "true"}.get)
+CONFIG = from_context({"local": "true"})
 PATIENCE_SECONDS = 60
 
 
