@@ -190,6 +190,12 @@ def _fires(names: Names) -> Row:
                 shape="stacked",
             ),
             Chart(
+                "Held back, by reason",
+                "Attempts that wait without having called their target: for a turn, a slot, a breaker, a freeze.",
+                (names.search("attempts_held_back", "reason"),),
+                shape="stacked",
+            ),
+            Chart(
                 "Retries and dead letters",
                 "Attempts that will be made again, and runs that are given up.",
                 (
@@ -286,6 +292,17 @@ def _hands(names: Names) -> Row:
                 "Open batches",
                 "Batches of claims whose runs have not all ended. They rise with long jobs and with dead workers.",
                 (Line("open", names.own("sweeper", "batches_open", "Maximum")),),
+            ),
+            Chart(
+                "Without an answer",
+                "What the store, a queue or the bus left unanswered. Each is asked again; many mean that they are ill.",
+                (
+                    Line("ticks", names.own("dispatcher", "ticks_unanswered")),
+                    Line("messages", total(names.own("worker", "messages_unanswered", tier=tier) for tier in TIERS)),
+                    Line("heartbeats", names.own("worker", "beats_unanswered")),
+                    Line("shards taken by another", names.own("dispatcher", "leases_lost")),
+                    Line("events not told", total(names.own(part, "events_lost") for part in ("worker", "dispatcher"))),
+                ),
             ),
             Chart(
                 "Claims",
