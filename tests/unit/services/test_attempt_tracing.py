@@ -223,6 +223,17 @@ def test_of_successes_a_share_has_a_line_and_whatever_else_happens_always_has_on
     assert len(lines_of(late)) == 1
 
 
+def test_a_line_says_for_how_many_attempts_it_stands_so_that_whoever_adds_lines_up_counts_right() -> None:
+    quarter = Lines(success_ratio=0.25)
+    succeeded = traced(NONE, lines=quarter)
+    succeeded.deliver()
+    assert quarter.weight(succeeded.stored) == 4
+    failed = traced(NONE, fails_first(1), lines=quarter)
+    failed.deliver()
+    assert [line["weight"] for line in lines_of(failed)] == [1], "every failure has a line"
+    assert Lines().weight(succeeded.stored) == 1
+
+
 def test_what_a_job_said_and_its_payload_stand_in_no_line_and_no_span_unless_that_was_asked_for() -> None:
     def fails(_call: Call) -> Result:
         return Result(Outcome.FAILED, f"ValueError: {SECRET}", retryable=False)

@@ -29,9 +29,14 @@ class Lines:
 
     def tells(self, run: Run) -> bool:
         """Whether the attempt of `run` that has just ended has a line."""
-        if run.status is not RunStatus.SUCCEEDED or went_wrong(run) or is_late(run, self.late_seconds):
-            return True
-        return is_sampled(run.trace.trace_id, self.success_ratio)
+        return self._always(run) or is_sampled(run.trace.trace_id, self.success_ratio)
+
+    def weight(self, run: Run) -> float:
+        """For how many attempts its line stands: whoever adds lines up adds up their weights."""
+        return 1.0 if self._always(run) or not self.success_ratio else round(1 / self.success_ratio, 3)
+
+    def _always(self, run: Run) -> bool:
+        return run.status is not RunStatus.SUCCEEDED or went_wrong(run) or is_late(run, self.late_seconds)
 
 
 def error_kind(error: str | None) -> str:

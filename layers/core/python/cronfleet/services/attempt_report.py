@@ -82,7 +82,11 @@ class AttemptReport:
         """An attempt has its lease; `is_long`: a long worker makes it."""
         if run.attempt == 1 and run.lag_ms is not None:
             metric = "long_lag" if is_long else _lag_metric(run)
-            self.telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier, shard=run.batch.partition(".")[0])
+            shard = shard_of(run.batch)
+            if shard is None:
+                self.telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier)
+            else:
+                self.telemetry.measure(metric, run.lag_ms / SECOND, tier=run.tier, shard=str(shard))
         if run.attempt > 1 and run.attempts[-2].outcome is Outcome.LOST:
             self.telemetry.count("takeovers")
 
@@ -116,6 +120,7 @@ class AttemptReport:
             "status": run.status.value,
             "lag_seconds": None if run.lag_ms is None else run.lag_ms / SECOND,
             "duration_seconds": _duration(last),
+            "weight": self._lines.weight(run),
             "error": error_kind(error) or None,
             "reason": None if reason is None else reason.code.value,
         }
