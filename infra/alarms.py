@@ -137,7 +137,7 @@ class AlarmSpec:
 
 def alarms(config: Config) -> tuple[AlarmSpec, ...]:
     """Every alarm of an installation, with the thresholds that it has chosen; `ConfigError` names one that is none."""
-    names = Names(config.prefix)
+    names = Names(config.prefix, config.tables.prefix)
     found = [spec for make in GROUPS for spec in make(names)]
     chosen = config.alarms.thresholds
     unknown = sorted(set(chosen) - {spec.name for spec in found})

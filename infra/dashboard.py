@@ -97,7 +97,7 @@ MOST_IN_TOP: Final = 10
 
 def dashboard(config: Config) -> tuple[Row, ...]:
     """The rows of an installation's dashboard, from the top."""
-    names = Names(config.prefix)
+    names = Names(config.prefix, config.tables.prefix)
     return (
         _standing(),
         _lag(names),

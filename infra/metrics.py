@@ -87,9 +87,13 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How the metrics of one installation are found: its prefix begins all names and is its own namespace."""
+    """How the metrics of one installation are found: its prefix begins all names and is its own namespace.
+
+    Tables may have a prefix of their own, where they were restored beside others.
+    """
 
     prefix: str
+    tables: str = ""
 
     @property
     def namespace(self) -> str:
@@ -123,7 +127,7 @@ class Names:
 
     def table(self, table: str, name: str, index: str = "") -> Metric:
         """What DynamoDB says about a table, or about one index of it and not about the table."""
-        chosen = (("TableName", f"{self.prefix}-{table}"),)
+        chosen = (("TableName", f"{self.tables or self.prefix}-{table}"),)
         return Metric(DYNAMODB, name, (*chosen, ("GlobalSecondaryIndexName", index)) if index else chosen)
 
 

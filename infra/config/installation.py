@@ -112,7 +112,7 @@ def read(context: Context) -> Config:
         email_sender=context.text("email_sender"),
         installation=installation_of(context, prefix),
         oidc=oidc_of(context),
-        tables=tables_of(context, local=local),
+        tables=tables_of(context, local=local, prefix=prefix),
         encryption=encryption_of(context),
         triggers=triggers_of(context, local=local, shards=shards),
         logs=logs_of(context, local=local),

@@ -1,5 +1,6 @@
 """What the tables may take, keep and give back: capacity, warm throughput, recovery, protection."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -58,15 +59,17 @@ class Capacity:
 class Tables:
     """`protected` tables cannot be deleted, and outlive their stack. `recovery_days` 0 means no recovery to a point.
 
+    `prefix` begins the names of the tables that are used: of those that were restored beside the stack's own, if any.
     `capacity` stands by the name of a table, or of a table and its index: `schedules`, `schedules.due`.
     """
 
+    prefix: str
     protected: bool
     recovery_days: int
     capacity: Mapping[str, Capacity]
 
 
-def tables_of(context: Context, *, local: bool) -> Tables:
+def tables_of(context: Context, *, local: bool, prefix: str) -> Tables:
     """The choices under `tables`."""
     guard = Capacity(
         most_read=context.maybe_number("tables.max_read_units", 1, MOST_UNITS),
@@ -79,12 +82,20 @@ def tables_of(context: Context, *, local: bool) -> Tables:
             name = f"{table.name}.{index.name}"
             capacity[name] = _index_capacity(context, f"tables.{name}", own)
     return Tables(
+        prefix=_prefix(context, prefix),
         protected=context.flag("tables.protected", default=not local),
         recovery_days=context.number(
             "tables.recovery_days", 0 if local else LONGEST_RECOVERY_DAYS, 0, LONGEST_RECOVERY_DAYS, WHY_RECOVERY
         ),
         capacity=capacity,
     )
+
+
+def _prefix(context: Context, default: str) -> str:
+    name = context.text("tables.prefix") or default
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name):
+        context.refuse("tables.prefix", name, "at most 40 small letters, digits and hyphens")
+    return name
 
 
 def _capacity(context: Context, key: str, guard: Capacity) -> Capacity:

@@ -116,7 +116,7 @@ def _pollers(trigger: Trigger) -> lambda_.ProvisionedPollerConfig | None:
 
 def _environment(config: Config, part: Part) -> dict[str, str]:
     return {
-        settings.TABLE_PREFIX: config.prefix,
+        settings.TABLE_PREFIX: config.tables.prefix,
         settings.SHARDS: str(config.shards),
         settings.STANDBY: config.regions.standby,
         # Empty: zones come from the pinned tzdata package, never from the host.

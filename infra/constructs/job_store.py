@@ -72,5 +72,5 @@ class JobStore:
         grant_key(role, self._config, writes=not set(actions) <= {*READ, *WALK})
 
     def _arn(self, role: iam.Role, table: schema.Table) -> str:
-        name = f"{self._config.prefix}-{table.name}"
+        name = f"{self._config.tables.prefix}-{table.name}"
         return cdk.Stack.of(role).format_arn(service="dynamodb", resource="table", resource_name=name)

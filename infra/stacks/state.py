@@ -25,7 +25,7 @@ class State(cdk.Stack):
         Tables(self, "JobStore", config, self._key(config))
         # Here, because rules of others hang on it.
         NewEventBus(self, "EventBus", config)
-        cdk.CfnOutput(self, "TablePrefix", value=config.prefix, description="Begins every table's name")
+        cdk.CfnOutput(self, "TablePrefix", value=config.tables.prefix, description="Begins every table's name")
 
     def _key(self, config: Config) -> kms.IKey | None:
         if config.encryption.kind == "own":

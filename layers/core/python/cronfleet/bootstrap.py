@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+    from cronfleet.adapters.dynamodb.restoring import Restoring
     from cronfleet.adapters.eventbridge.events import EventBridgeEvents
     from cronfleet.adapters.otel.tracing import OtelTracing
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
@@ -722,6 +723,16 @@ def api_keys(settings: Settings) -> "ApiKeys":
     from cronfleet.services.api_keys import ApiKeys
 
     return ApiKeys(store=_store(settings), clock=SystemClock(), ids=SystemIds(), secrets=SystemSecrets())
+
+
+def restoring(table_prefix: str, into: str) -> "Restoring":
+    """Restores an installation's tables beside those that are there."""
+    import time
+
+    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
+    from cronfleet.adapters.dynamodb.restoring import Restoring
+
+    return Restoring(dynamodb_client(), table_prefix, into, time.sleep)
 
 
 def first_key(settings: Settings) -> "FirstKey":
