@@ -43,15 +43,15 @@ class Restoring:
 
     def begin(self, table: schema.Table, at: Instant) -> None:
         """Begin with one table, as it was `at`, a whole second; raises what boto3 raises."""
-        names = {
-            "SourceTableName": f"{self._prefix}-{table.name}",
-            "TargetTableName": f"{self._into}-{table.name}",
-        }
+        source, target = f"{self._prefix}-{table.name}", f"{self._into}-{table.name}"
         if table in OF_NOW:
-            self._client.restore_table_to_point_in_time(**names, UseLatestRestorableTime=True)
-        else:
             self._client.restore_table_to_point_in_time(
-                **names, RestoreDateTime=datetime.fromtimestamp(at / SECOND, UTC)
+                SourceTableName=source, TargetTableName=target, UseLatestRestorableTime=True
+            )
+        else:
+            second = datetime.fromtimestamp(at // SECOND, UTC)
+            self._client.restore_table_to_point_in_time(
+                SourceTableName=source, TargetTableName=target, RestoreDateTime=second
             )
 
     def wait_until_ready(self) -> Iterator[str]:
@@ -67,8 +67,9 @@ class Restoring:
         for table in schema.TABLES:
             name = f"{self._into}-{table.name}"
             if table.ttl is not None:
-                expiry = {"Enabled": True, "AttributeName": table.ttl}
-                self._client.update_time_to_live(TableName=name, TimeToLiveSpecification=expiry)
+                self._client.update_time_to_live(
+                    TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": table.ttl}
+                )
             self._client.update_continuous_backups(
                 TableName=name,
                 PointInTimeRecoverySpecification={
