@@ -259,7 +259,7 @@ def _check_one(world: ExecutingWorld, name: str, one: Going) -> Iterator[Violati
         yield Violation(now, "an execution was started that no attempt was handed over to", name)
         return
     calm_at = START + STORM
-    if one.ends_at > max(one.deadline_at, calm_at) + SEEN_LATE and not _was_given_up(row, one):
+    if min(one.ends_at, now) > max(one.deadline_at, calm_at) + SEEN_LATE and not _was_given_up(row, one):
         yield Violation(now, "an execution went on past its time limit", f"{name}: until {one.ends_at}")
     if _ended_well(row, one) and attempt.outcome is not Outcome.SUCCEEDED:
         yield Violation(now, "an execution that succeeded is not said to have", f"{name}: {attempt.outcome}")

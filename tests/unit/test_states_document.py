@@ -17,7 +17,9 @@ from cronfleet.domain.attempt import (
     decide_admission,
     decide_finish,
     decide_start,
+    handed_over,
 )
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.freeze import Freeze, TenantScope
 from cronfleet.domain.instant import DAY, MINUTE, SECOND
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
@@ -76,6 +78,9 @@ STORED: dict[str, Run | None] = {
     "queued": made(RunStatus.QUEUED),
     "running, its lease is live": made(RunStatus.RUNNING, attempts=1, lease_until=NOW + SECOND),
     "running, its lease has ended": made(RunStatus.RUNNING, attempts=1, lease_until=NOW),
+    "running, and handed over to go on elsewhere": handed_over(
+        made(RunStatus.RUNNING, attempts=1), Execution(TWO, TWO)
+    ),
     "waiting for attempt 2, due": made(RunStatus.WAITING, attempts=1),
     "waiting for attempt 2, not yet due": replace(made(RunStatus.WAITING, attempts=1), retry_at=NOW + SECOND),
     "terminal": made(RunStatus.SUCCEEDED, attempts=1),
