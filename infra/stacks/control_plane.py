@@ -71,6 +71,8 @@ class ControlPlane(cdk.Stack):
         )
         api = Api(self, "Api", config, code, job_store=job_store, event_bus=event_bus)
         authorizer = Authorizer(self, "Authorizer", config, code, job_store)
+        # Last: what is new can be asked for only when every part that meets it can read it.
+        api.live.node.add_dependency(*(part.live for part in (ticker, dispatcher, sweeper, clerk, dead_letters)))
         gateway = Gateway(self, "Gateway", config, api=api, authorizer=authorizer)
         list_functions(self, [ticker, dispatcher, sweeper, clerk, dead_letters, api, authorizer])
         self._outputs(gateway, tick_queue)

@@ -108,6 +108,21 @@ def test_every_deployment_is_taken_back_by_alarms_that_there_are(on_aws: Assembl
         assert "CodeDeployLambdaAliasUpdate" in alias["UpdatePolicy"]
 
 
+def test_the_api_is_shifted_when_every_part_that_reads_what_it_writes_is(on_aws: Assembly) -> None:
+    found = aliases(on_aws)
+    names = {key: one["Properties"]["FunctionName"] for key, one in on_aws.of_type("AWS::Lambda::Function").items()}
+    named = {name.removeprefix("cronfleet-"): found[key] for key, name in names.items()}
+    ids = {id(one): key.split("/")[1] for key, one in on_aws.of_type("AWS::Lambda::Alias").items()}
+    before = {ids[id(named[part])] for part in ("ticker", "dispatcher", "sweeper", "clerk", "dead_letters")}
+    assert before <= set(named["api"]["DependsOn"])
+    assert {"cronfleet-data-plane"} <= _depended_on(on_aws, "cronfleet-control-plane"), "and the workers before them"
+
+
+def _depended_on(assembly: Assembly, stack: str) -> set[str]:
+    artifacts = json.loads((assembly.folder / "manifest.json").read_text())["artifacts"]
+    return set(artifacts[stack]["dependencies"])
+
+
 def test_codedeploy_may_move_the_alias_of_each_function_of_its_stack_and_look_at_alarms(on_aws: Assembly) -> None:
     allowed = "".join(
         json.dumps(policy)
