@@ -11,9 +11,12 @@ from contextlib import AbstractContextManager
 from typing import Final
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.metrics import MetricUnit
 
 from cronfleet.ports.clock import Clock
+
+COUNT: Final = "Count"
+SECONDS: Final = "Seconds"
+"""Units as CloudWatch calls them."""
 
 SERVICE: Final = "service"
 """The dimension that every metric has but the total of an alarm: which part tells it."""
@@ -43,11 +46,11 @@ class CloudWatchTelemetry:
 
     def tally(self, values: Mapping[str, int], **dimensions: str) -> None:
         """Add to several counters by one line."""
-        self._put(values, MetricUnit.Count, dimensions, _series(next(iter(values)), dimensions))
+        self._put(values, COUNT, dimensions, _series(next(iter(values)), dimensions))
 
     def measure(self, metric: str, seconds: float, **dimensions: str) -> None:
         """One observation of a duration."""
-        self._put({metric: seconds}, MetricUnit.Seconds, dimensions, _series(metric, dimensions))
+        self._put({metric: seconds}, SECONDS, dimensions, _series(metric, dimensions))
 
     def event(self, name: str, **fields: object) -> None:
         """One structured log line."""
@@ -61,12 +64,12 @@ class CloudWatchTelemetry:
     def alarm(self, name: str, **fields: object) -> None:
         """A log line at error level, and a counter of the same name: each part's, and the total that an alarm reads."""
         self._logger.error(name, extra=_loggable(fields))
-        self._put({name: 1}, MetricUnit.Count, {}, [[], [SERVICE]])
+        self._put({name: 1}, COUNT, {}, [[], [SERVICE]])
 
     def _put(
-        self, values: Mapping[str, float], unit: MetricUnit, dimensions: Mapping[str, str], series: list[list[str]]
+        self, values: Mapping[str, float], unit: str, dimensions: Mapping[str, str], series: list[list[str]]
     ) -> None:
-        metrics = [{"Name": name, "Unit": unit.value} for name in values]
+        metrics = [{"Name": name, "Unit": unit} for name in values]
         directive = {"Namespace": self._namespace, "Dimensions": series, "Metrics": metrics}
         line = {
             "_aws": {"Timestamp": self._clock.now(), "CloudWatchMetrics": [directive]},
