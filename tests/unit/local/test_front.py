@@ -90,6 +90,17 @@ def _raw(address, request: bytes) -> tuple[bytes, bytes]:
     return head, body
 
 
+@pytest.mark.parametrize(
+    ("path", "is_ours"),
+    [("/metrics", True), ("/metrics?x", True), ("/dashboard", True), ("/dashboard/data?window=900", True)]
+    + [(path, False) for path in ("/v1/health", "/metricsx", "/v1/metrics", "/dashboards", "/")],
+)
+def test_the_dashboard_and_the_metrics_are_not_the_apis(upstream, path, is_ours):
+    server = Front(socket.create_server(("127.0.0.1", 0)), ("127.0.0.1", 1), PREFIX, ("127.0.0.1", 2))
+    server.server_close()
+    assert server.behind(path) == ((("127.0.0.1", 2), "") if is_ours else (("127.0.0.1", 1), PREFIX))
+
+
 def test_path_and_query_arrive_byte_for_byte_below_the_prefix(address, upstream):
     target = "/v1//schedules/a%2Fb%20c?cursor=a+b%20c&&x=%C3%A9&empty=&y"
     _ask(address, "GET", target)

@@ -55,3 +55,11 @@ def test_what_was_collected_is_sent_once():
     forwarder.flush()
     forwarder.flush()
     assert aws.sent == [("Cronfleet", 4)]
+
+
+def test_what_somebody_has_put_there_is_not_put_there_again():
+    aws = _Aws()
+    forwarder = Forwarder(aws)
+    forwarder.take({**RECORD, "_aws": {**RECORD["_aws"], "Put": True}})
+    forwarder.flush()
+    assert aws.sent == []
