@@ -191,9 +191,9 @@ def _lose_definition(stack: Drilled) -> None:
 
 
 def _let_runs_die(stack: Drilled) -> None:
-    soon = (datetime.now(UTC) + timedelta(seconds=30)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
     once = {"retry": {"max_attempts": 1}}
     for number in range(MANY):
+        soon = (datetime.now(UTC) + timedelta(seconds=20)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
         _put(stack, f"drill-dies-{number}", {"at": soon}, {"handler": "demo.flaky"}, once, {"failures": 99})
 
 

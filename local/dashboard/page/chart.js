@@ -12,6 +12,9 @@ const MEANING = {
   dead: "bad", failed: "bad", "5xx": "bad", longest: "bad", undelivered: "bad",
 };
 
+// Round ones, also where a minute has sixty seconds.
+const DURATIONS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200];
+
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -80,7 +83,7 @@ export class Chart {
       scales: { y: { range: (_, least, most) => [0, most > 0 ? most * 1.08 : 1] } },
       axes: [
         { ...axis, size: 26, values: [[3600, "{HH}:{mm}"], [60, "{HH}:{mm}"], [1, "{HH}:{mm}:{ss}"]] },
-        { ...axis, size: 58, values: (_, ticks) => ticks.map((tick) => shown(tick, widget.unit)) },
+        { ...axis, size: 58, ...(widget.unit === "seconds" ? { incrs: DURATIONS } : {}), values: (_, ticks) => ticks.map((tick) => shown(tick, widget.unit)) },
       ],
       series: [{}, ...lines.map((line) => ({
         label: line.label, stroke: line.colour, width: fill ? 1 : 1.6, spanGaps: true,
