@@ -191,7 +191,8 @@ def _lose_definition(stack: Drilled) -> None:
 
 
 def _let_runs_die(stack: Drilled) -> None:
-    once = {"retry": {"max_attempts": 1}}
+    # Else their target would be left alone after the first few.
+    once = {"retry": {"max_attempts": 1}, "target_breaker": False}
     for number in range(MANY):
         soon = (datetime.now(UTC) + timedelta(seconds=20)).replace(microsecond=0).isoformat().replace("+00:00", "Z")
         _put(stack, f"drill-dies-{number}", {"at": soon}, {"handler": "demo.flaky"}, once, {"failures": 99})

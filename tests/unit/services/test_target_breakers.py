@@ -103,6 +103,17 @@ def test_a_thousand_schedules_on_one_dead_webhook_cost_a_bounded_number_of_attem
     assert not street.store.state.sheets[next(iter(street.store.state.sheets))].notices
 
 
+def test_what_waits_for_a_broken_target_is_no_lag_of_ours_however_often_it_comes_back() -> None:
+    street = Street()
+    dead = [street.due(f"dead-{number}", DEAD) for number in range(FAILURES + 20)]
+    for one in dead:
+        street.deliver(one)
+    street.pass_time(10 * MINUTE)
+    lags = street.notes.measures["lag"]
+    assert len(lags) == len(dead), "each once, when a worker first took it"
+    assert max(lags) < 1
+
+
 def test_slow_start_lets_two_go_then_four_and_closes_in_the_end() -> None:
     street = Street()
     dead = [street.due(f"dead-{number}", DEAD) for number in range(300)]

@@ -78,9 +78,13 @@ class AttemptReport:
             text=reason.text,
         )
 
-    def started(self, run: Run, *, is_long: bool = False) -> None:
-        """An attempt has its lease; `is_long`: a long worker makes it."""
-        if run.attempt == 1 and run.lag_ms is not None:
+    def started(self, run: Run, *, is_long: bool = False, has_waited: bool = False) -> None:
+        """An attempt has its lease; `is_long`: a long worker makes it; `has_waited`: it was held back before.
+
+        Lag is measured when a worker first takes the run: what then waits, for a breaker or a slot, is late for its
+        tenant's own reason, which the ledger says, and calls nobody.
+        """
+        if run.attempt == 1 and run.lag_ms is not None and not has_waited:
             metric = "long_lag" if is_long else _lag_metric(run)
             shard = shard_of(run.batch)
             if shard is None:

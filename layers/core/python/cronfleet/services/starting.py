@@ -8,7 +8,7 @@ from cronfleet.domain.errors import ClockSkewed, Contended
 from cronfleet.domain.hold import Hold
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import Run, RunKey, RunMessage
+from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
 from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.job_store import InsertRun, JobStore, Refused
 from cronfleet.ports.own_writes import proves_commit
@@ -114,9 +114,9 @@ class Starting:
                 if decision.reason.code in OVER:
                     self._slots.release(message.key.tenant, held_by(message), self._clock.now())
                 return None
-            row = self._write(row, decision.run)
+            before, row = row, self._write(row, decision.run)
             if row is None or proves_commit(InsertRun(decision.run), row):
-                return self._started(decision, message)
+                return self._started(decision, message, before)
         raise Contended(f"{message.key.run_id} changed {MAX_START_ROUNDS} times while it was being started")
 
     def _write(self, before: Run | None, run: Run) -> Run | None:
@@ -130,10 +130,11 @@ class Starting:
             return None
         return ask(partial(self._store.insert_run if before is None else self._store.replace_run, run))
 
-    def _started(self, decision: Start | Refuse, message: RunMessage) -> Start | None:
+    def _started(self, decision: Start | Refuse, message: RunMessage, before: Run | None) -> Start | None:
         if isinstance(decision, Refuse):
             self._report.ended(decision.run)
             self._slots.release(message.key.tenant, held_by(message), self._clock.now())
             return None
-        self._report.started(decision.run, is_long=message.is_long)
+        has_waited = before is not None and before.status is RunStatus.WAITING
+        self._report.started(decision.run, is_long=message.is_long, has_waited=has_waited)
         return decision
