@@ -32,7 +32,8 @@ _SLUG: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_SLUG: Final = 50
 _LONGEST_LABEL: Final = 128
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_DURATION: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)", re.ASCII)
+# Bounded: without, a long run of digits would be tried again from each of them, and for each of its ends.
+_DURATION: Final = re.compile(r"(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(ns|us|µs|ms|s|m|h)", re.ASCII)
 _SECONDS: Final = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
