@@ -1,6 +1,7 @@
 """A run as a message: what arrives in a queue, on a topic and on a bus, and what a refusal means."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -12,6 +13,7 @@ from cronfleet.domain.attempt import Result
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import EventBridgeTarget, MessageTarget, SnsTarget, SqsTarget
 from cronfleet.domain.target_role import run_digest
+from cronfleet.domain.trace import TraceContext
 from tests.integration.targets.conftest import ACCOUNT, ROLE
 from tests.support.calls import KEY, call
 
@@ -53,6 +55,15 @@ def test_a_queue_gets_the_envelope_of_the_run_and_its_id_as_an_attribute(roles: 
         "cronfleet-schedule-id": KEY.schedule_id,
         "cronfleet-attempt": "1",
     }
+
+
+def test_a_queue_is_told_the_trace_in_both_ways_of_writing_it(roles: TenantRoles) -> None:
+    boto3.client("sqs").create_queue(QueueName="billing")
+    traced = replace(call(QUEUE, SENT), trace=TraceContext("1" * 32, "2" * 16, True))
+    assert Messages(roles).call(traced, QUEUE).outcome is Outcome.SUCCEEDED
+    [message] = received("billing")
+    assert message["MessageAttributes"]["traceparent"]["StringValue"] == traced.traceparent
+    assert message["Attributes"]["AWSTraceHeader"].startswith("Root=1-11111111-")
 
 
 def test_a_fifo_queue_takes_one_message_of_a_run_however_often_it_is_sent(roles: TenantRoles) -> None:

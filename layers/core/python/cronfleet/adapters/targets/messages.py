@@ -13,6 +13,7 @@ from cronfleet.domain.instant import to_datetime
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import EventBridgeTarget, MessageTarget, SnsTarget, SqsTarget
 from cronfleet.domain.target_role import place_of, run_digest
+from cronfleet.domain.trace import TRACEPARENT
 from cronfleet.ports.target import Call
 
 if TYPE_CHECKING:
@@ -87,9 +88,11 @@ def _to_queue(client: "SQSClient", call: Call, target: SqsTarget, body: str) -> 
     where = place_of(target)
     # Made of the client's own address, so that the role needs no right to ask for it.
     url = f"{client.meta.endpoint_url.rstrip('/')}/{where.account}/{where.name}"
-    client.send_message(
-        QueueUrl=url, MessageBody=body, MessageAttributes=_attributes(call), **_fifo(call, target.queue)
-    )
+    more = _fifo(call, target.queue)
+    if call.trace is not None:
+        header = {"DataType": "String", "StringValue": call.trace.xray_header}
+        more["MessageSystemAttributes"] = {"AWSTraceHeader": header}
+    client.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=_attributes(call), **more)
     return Result(Outcome.SUCCEEDED)
 
 
@@ -108,6 +111,8 @@ def _to_bus(client: "EventBridgeClient", call: Call, target: EventBridgeTarget, 
         "Detail": body,
         "Time": to_datetime(call.due_at),
     }
+    if call.trace is not None:
+        entry["TraceHeader"] = call.trace.xray_header
     answer = client.put_events(Entries=[entry])
     if not answer["FailedEntryCount"]:
         return Result(Outcome.SUCCEEDED)
@@ -121,6 +126,8 @@ def _attributes(call: Call) -> Any:
         "cronfleet-schedule-id": call.key.schedule_id,
         "cronfleet-attempt": str(call.attempt),
     }
+    if call.traceparent:
+        said[TRACEPARENT] = call.traceparent
     return {name: {"DataType": "String", "StringValue": value} for name, value in said.items()}
 
 

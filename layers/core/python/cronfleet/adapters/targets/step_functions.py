@@ -70,9 +70,9 @@ class StepFunctions:
             if self._is_express(client, call, target):
                 text = f"{target.machine} is an express workflow, which cannot be followed: use a standard one"
                 return failed(text, retryable=False)
-            answer = client.start_execution(
-                stateMachineArn=target.machine, name=execution_name(call.key.run_id, call.attempt), input=given
-            )
+            traced: Any = {} if call.trace is None else {"traceHeader": call.trace.xray_header}
+            name = execution_name(call.key.run_id, call.attempt)
+            answer = client.start_execution(stateMachineArn=target.machine, name=name, input=given, **traced)
         except ClientError as error:
             if code_of(error) == TAKEN:
                 return self.handle(call)
