@@ -64,14 +64,14 @@ def shapes(record: dict[str, Any]) -> Counter[str]:
     found: Counter[str] = Counter()
     for table, items in record["tables"].items():
         for item in items:
-            found.update(f"{table} {_kind(item)} {name}:{next(iter(value))}" for name, value in item.items())
+            found.update(f"{table} {kind_of(item)} {name}:{next(iter(value))}" for name, value in item.items())
     for queue, bodies in record["messages"].items():
         for body in bodies:
             found.update(f"queue {queue} {name}:{type(value).__name__}" for name, value in json.loads(body).items())
     return found
 
 
-def _kind(item: Item) -> str:
+def kind_of(item: Item) -> str:
     """How its sort key begins, less all that differs from one to the next."""
     return re.sub(r"[#~].*|\d.*|^o[0-9a-f]{20}$|-[0-9a-f]{16}$|^(01|k-).*", "", item["sk"]["S"]) or "row"
 
