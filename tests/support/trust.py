@@ -18,8 +18,10 @@ class TrustingSts:
     roles: dict[str, Any] = field(default_factory=dict)
     opened: list[dict[str, Any]] = field(default_factory=list)
     broken: str = ""
+    asked: int = 0
 
     def assume_role(self, **asked: Any) -> Any:
+        self.asked += 1
         if self.broken:
             raise ClientError({"Error": {"Code": self.broken, "Message": "no"}}, "AssumeRole")
         policy = self.roles.get(asked["RoleArn"])

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from cronfleet.adapters.targets.messages import Messages
-from cronfleet.adapters.targets.tenant_roles import RENEWED_BEFORE, RoleRefused, RoleUnavailable, TenantRoles
+from cronfleet.adapters.targets.tenant_roles import (
+    REFUSED_FOR,
+    RENEWED_BEFORE,
+    RoleRefused,
+    RoleUnavailable,
+    TenantRoles,
+)
 from cronfleet.domain.instant import HOUR
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.target import RoleTarget, SqsTarget, StepFunctionsTarget
@@ -19,7 +25,7 @@ from tests.support.trust import TrustingSts
 WORKER = "arn:aws:iam::999999999999:role/cronfleet-worker-standard-us-east-1"
 ROLE = "arn:aws:iam::123456789012:role/cronfleet-target-billing"
 QUEUE = SqsTarget("arn:aws:sqs:eu-west-1:123456789012:billing", ROLE)
-MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:billing", ROLE)
+MACHINE = StepFunctionsTarget("arn:aws:states:eu-west-1:123456789012:stateMachine:billing:live", ROLE)
 
 
 class Room:
@@ -74,8 +80,9 @@ def test_a_session_may_do_what_the_target_needs_and_nothing_else() -> None:
     room.client(MACHINE)
     said = [json.loads(one["Policy"])["Statement"] for one in room.sts.opened]
     assert said[0][0] == {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": QUEUE.queue}
-    started, followed = said[1][:2]
+    started, described, followed = said[1][:3]
     assert started["Resource"] == MACHINE.machine
+    assert described["Resource"] == MACHINE.machine.removesuffix(":live")
     assert followed["Resource"] == "arn:aws:states:eu-west-1:123456789012:execution:billing:*"
     assert all(one["Resource"] != "*" or "Condition" in one for statements in said for one in statements)
 
@@ -127,6 +134,18 @@ def test_what_the_api_would_refuse_the_worker_refuses_too_and_asks_nobody(target
         room.client(target)
     assert refused.value.is_for_good
     assert not room.sts.opened
+
+
+def test_a_role_that_refuses_is_not_asked_again_at_once_and_is_when_it_may_have_been_mended() -> None:
+    room = Room()
+    told = room.sts.roles.pop(ROLE)
+    for _ in range(5):
+        with pytest.raises(RoleRefused):
+            room.client()
+    assert room.sts.asked == 2, "once with an external id that is nobody's, and once with the tenant's"
+    room.sts.roles[ROLE] = told
+    room.clock.advance(REFUSED_FOR)
+    assert room.client()
 
 
 def test_an_installation_without_a_name_assumes_nothing() -> None:

@@ -113,6 +113,11 @@ _EXAMPLES: Final[Mapping[type[RoleTarget], str]] = {
 }
 
 
+def machine_of(target: StepFunctionsTarget) -> str:
+    """The ARN of its state machine, without the version or alias that may follow."""
+    return ":".join(target.machine.split(":")[:7])
+
+
 def external_id(installation: str, tenant: str) -> str:
     """What a role of the tenant's must ask for. Made here alone: a tenant that could choose it could be any other."""
     if INSTALLATION.fullmatch(installation) is None:
@@ -163,7 +168,8 @@ def _needed(target: RoleTarget) -> list[dict[str, Any]]:
         case StepFunctionsTarget():
             executions = f"{prefix}:states:{where.region}:{where.account}:execution:{where.name}:*"
             return [
-                _allow(["states:StartExecution", "states:DescribeStateMachine"], arn),
+                _allow(["states:StartExecution"], arn),
+                _allow(["states:DescribeStateMachine"], machine_of(target)),
                 _allow(["states:DescribeExecution", "states:StopExecution"], executions),
                 _keys("states", where),
             ]

@@ -19,7 +19,7 @@ from cronfleet.domain.follow import Phase, Seen
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.target import StepFunctionsTarget
-from cronfleet.domain.target_role import place_of
+from cronfleet.domain.target_role import machine_of, place_of
 from cronfleet.ports.executions import Unseen
 from cronfleet.ports.target import Call
 
@@ -84,10 +84,11 @@ class StepFunctions:
         return str(answer["executionArn"])
 
     def _is_express(self, client: "SFNClient", call: Call, target: StepFunctionsTarget) -> bool:
-        known = (call.key.tenant, target.machine)
+        machine = machine_of(target)  # An alias cannot be described so.
+        known = (call.key.tenant, machine)
         if known in self._standard:
             return False
-        if client.describe_state_machine(stateMachineArn=target.machine)["type"] == "EXPRESS":
+        if client.describe_state_machine(stateMachineArn=machine)["type"] == "EXPRESS":
             return True
         self._standard.add(known)
         return False

@@ -9,13 +9,13 @@ the condition out.
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cronfleet.domain.instant import MINUTE, Instant
+from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.target import RoleTarget
 from cronfleet.domain.target_role import (
     SESSION_SECONDS,
@@ -35,7 +35,10 @@ RENEWED_BEFORE: Final = 5 * MINUTE
 """So long before it ends a session is used no more."""
 
 MAX_SESSIONS: Final = 256
-"""Sessions that one process keeps; past that it begins anew."""
+"""Sessions, and refusals, that one process keeps; past that the oldest goes."""
+
+REFUSED_FOR: Final = 10 * SECOND
+"""So long a refusal is not asked about again: a tenant whose role is wrong must not use up what STS takes of us all."""
 
 FOREIGN_TENANT: Final = ".nobody"
 """No tenant's id begins with a dot: the external id made of it is nobody's."""
@@ -70,6 +73,9 @@ class _Session:
     until: Instant
 
 
+_Key: TypeAlias = tuple[str, str, str, str]
+
+
 class TenantRoles:
     """Lends out clients that act as tenants' roles. `sts` is called when the first one is needed."""
 
@@ -81,7 +87,8 @@ class TenantRoles:
         self._installation = installation
         self._clock = clock
         self._tries_trust = tries_trust
-        self._sessions: dict[tuple[str, str, str, str], _Session] = {}
+        self._sessions: dict[_Key, _Session] = {}
+        self._refused: dict[_Key, tuple[RoleRefused, Instant]] = {}
         self._tried: dict[str, Instant] = {}
 
     def client(self, service: str, target: RoleTarget, *, tenant: str, run_id: str) -> Any:
@@ -100,11 +107,16 @@ class TenantRoles:
         kept = self._sessions.get(key)
         if kept is not None and self._clock.now() < kept.until:
             return kept.client
-        self._try_trust(target.role)
-        session = self._open(service, target, policy, tenant, run_id)
-        if len(self._sessions) >= MAX_SESSIONS:
-            self._sessions.clear()
-        self._sessions[key] = session
+        refused, until = self._refused.get(key, (None, 0))
+        if refused is not None and self._clock.now() < until:
+            raise refused
+        try:
+            self._try_trust(target.role)
+            session = self._open(service, target, policy, tenant, run_id)
+        except RoleRefused as error:
+            _keep(self._refused, key, (error, self._clock.now() + REFUSED_FOR))
+            raise
+        _keep(self._sessions, key, session)
         return session.client
 
     def _open(self, service: str, target: RoleTarget, policy: str, tenant: str, run_id: str) -> _Session:
@@ -151,6 +163,12 @@ class TenantRoles:
         else:
             text = f"the role {role} lets this installation in on behalf of anybody: its trust policy asks for no"
             raise RoleRefused(f"{text} sts:ExternalId of yours; {HELP}", is_for_good=False)
-        if len(self._tried) >= MAX_SESSIONS:
-            self._tried.clear()
-        self._tried[role] = self._clock.now() + SESSION_SECONDS * 1_000
+        _keep(self._tried, role, self._clock.now() + SESSION_SECONDS * SECOND)
+
+
+def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Keep a value, and let the oldest go where there are too many."""
+    kept.pop(key, None)
+    if len(kept) >= MAX_SESSIONS:
+        del kept[next(iter(kept))]
+    kept[key] = value
