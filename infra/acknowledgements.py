@@ -75,7 +75,7 @@ ACKNOWLEDGED: Final = (
     ),
     Acknowledgement(
         "SMG4",
-        ("control-plane/Authorizer/EdgeSecret/Secret",),
+        ("state/EdgeSecret/Secret",),
         "CloudFront takes up a new value when its stack is deployed, and only then. It is changed by hand, in steps "
         "that never close the door (docs/deploy.md); the value before it is accepted meanwhile.",
     ),

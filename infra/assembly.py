@@ -36,7 +36,9 @@ def build(context: Mapping[str, object], outdir: str | None = None) -> cdk.App:
     control_plane.add_stack_dependency(state)
     if config.edge is not None and config.api.domain is not None:
         edge = EdgeStack(app, f"{config.prefix}-edge", config, config.edge, config.api.domain)
-        edge.add_stack_dependency(control_plane)
+        edge.add_stack_dependency(state)
+        # The API asks for what the edge shows: not before it is shown.
+        control_plane.add_stack_dependency(edge)
     cdk.Tags.of(app).add("application", APPLICATION)
     if config.environment:
         cdk.Tags.of(app).add("environment", config.environment)

@@ -144,7 +144,7 @@ def _places(part: Part, action: str, setting: str) -> Iterator[str]:
         raise Unknown(f"{part.name}: {action} needs the setting {setting!r}, which its environment does not hold")
     if action == "secretsmanager:GetSecretValue":
         # AWS ends the ARN of a secret with six letters of its own.
-        yield f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{value}-SUFFIX"
+        yield f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{value}-??????"
         return
     if action == "events:PutEvents":
         yield f"arn:aws:events:REGION:ACCOUNT:event-bus/{value}"

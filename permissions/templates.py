@@ -176,7 +176,7 @@ class Templates:
             function = self.text(stack, properties["FunctionName"])
             return f"arn:aws:lambda:REGION:ACCOUNT:function:{function}:{properties['Name']}"
         if resource["Type"] == "AWS::SecretsManager::Secret":
-            return f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{self.text(stack, properties['Name'])}-SUFFIX"
+            return f"arn:aws:secretsmanager:REGION:ACCOUNT:secret:{self.text(stack, properties['Name'])}-??????"
         for key in ("TableName", "FunctionName", "LogGroupName", "Name", "TopicName", "RoleName", "ClusterName"):
             if key in properties:
                 return self.text(stack, properties[key])

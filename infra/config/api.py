@@ -36,7 +36,8 @@ class Domain:
 class Api:
     """Rates are requests a second, bursts what may come at one moment. `cors_origins` are web pages that may call it.
 
-    `truststore` is the `s3://` address of the certificates of whose clients alone connections are taken; empty: of all.
+    `has_default_endpoint`: the address that API Gateway gives answers, as well or alone. `truststore` is the `s3://`
+    address of the certificates of whose clients alone connections are taken; empty: of all.
     """
 
     requests_per_second: int
@@ -45,6 +46,7 @@ class Api:
     ping_burst: int
     cors_origins: tuple[str, ...]
     domain: Domain | None
+    has_default_endpoint: bool
     truststore: str
 
 
@@ -54,6 +56,10 @@ def api_of(context: Context) -> Api:
     truststore = matching(context, "api.domain.truststore", TRUSTSTORE, "an address such as s3://BUCKET/clients.pem")
     if truststore and domain is None:
         raise ConfigError("context 'api.domain.truststore' without 'api.domain.name': write the name as well")
+    if domain is None and not context.flag("api.domain.keep_default_endpoint", default=True):
+        raise ConfigError(
+            "context 'api.domain.keep_default_endpoint' is false without 'api.domain.name': write the name"
+        )
     return Api(
         requests_per_second=context.number(
             "api.requests_per_second", REQUESTS_PER_SECOND, 1, MOST_REQUESTS, WHY_REQUESTS
@@ -63,6 +69,7 @@ def api_of(context: Context) -> Api:
         ping_burst=context.number("api.ping_burst", PING_BURST, 1, MOST_BURST, WHY_REQUESTS),
         cors_origins=_origins(context),
         domain=domain,
+        has_default_endpoint=context.flag("api.domain.keep_default_endpoint", default=domain is None),
         truststore=truststore,
     )
 

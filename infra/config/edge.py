@@ -46,6 +46,11 @@ def edge_of(context: Context, api: Api) -> Edge | None:
         raise ConfigError(
             "context 'edge.domain.name' needs 'api.domain.name', under which CloudFront reaches the API, and 'region'"
         )
+    if api.has_default_endpoint:
+        raise ConfigError(
+            "context 'api.domain.keep_default_endpoint' is true with 'edge.domain.name': leave it out, or callers go "
+            "around the edge"
+        )
     if bool(client_certificate) != bool(api.truststore):
         raise ConfigError(
             "context 'edge.client_certificate' and 'api.domain.truststore' go together: the one is what CloudFront "

@@ -8,7 +8,7 @@ from cronfleet import settings
 from cronfleet.adapters.dynamodb import schema
 from infra.config.installation import Config
 from infra.constructs.code import Code
-from infra.constructs.edge_secret import EdgeSecret, secret_name
+from infra.constructs.edge_secret import grant_edge_secret, secret_name
 from infra.constructs.function import Function, Part, Size
 from infra.constructs.job_store import APPEND, LOOK_UP, UPDATE, JobStore
 from infra.constructs.rollout import Shift
@@ -25,6 +25,6 @@ class Authorizer(Function):
         part = Part("authorizer", SIZE, environment=environment, shift=Shift.CANARY)
         super().__init__(scope, construct_id, config, code, part)
         if config.edge is not None:
-            EdgeSecret(self, "EdgeSecret", config).grant_read(self.role)
+            grant_edge_secret(self.role, config)
         # A key's last use is noted, and a key of the first release put into its tenant's list.
         job_store.grant(self.role, schema.TENANTS, LOOK_UP + UPDATE + APPEND)

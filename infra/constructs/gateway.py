@@ -75,7 +75,7 @@ class Gateway(Construct):
             create_default_stage=False,
             cors_preflight=_cors(config),
             # Under a name of its own the API has no other: what lies before that name could be gone around.
-            disable_execute_api_endpoint=config.api.domain is not None,
+            disable_execute_api_endpoint=not config.api.has_default_endpoint,
         )
         self._routes(config, api, authorizer)
         stage = self._stage(config)

@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from infra.config.installation import Config
+from infra.constructs.edge_secret import NewEdgeSecret
 from infra.constructs.encryption_key import NewEncryptionKey, key_of
 from infra.constructs.event_bus import NewEventBus
 from infra.constructs.tables import Tables
@@ -25,6 +26,9 @@ class State(cdk.Stack):
         Tables(self, "JobStore", config, self._key(config))
         # Here, because rules of others hang on it.
         NewEventBus(self, "EventBus", config)
+        if config.edge is not None:
+            # Here, because the edge knows it before the API asks for it.
+            NewEdgeSecret(self, "EdgeSecret", config)
         cdk.CfnOutput(self, "TablePrefix", value=config.tables.prefix, description="Begins every table's name")
 
     def _key(self, config: Config) -> kms.IKey | None:

@@ -139,6 +139,12 @@ AN_EDGE = {
 }
 
 
+def test_a_name_of_ones_own_takes_the_place_of_the_address_that_api_gateway_gives_unless_both_are_wanted() -> None:
+    assert chosen().api.has_default_endpoint
+    assert not chosen(**OWN_NAME).api.has_default_endpoint
+    assert chosen(**OWN_NAME, **{"api.domain.keep_default_endpoint": "true"}).api.has_default_endpoint
+
+
 def test_an_edge_has_two_names_and_a_certificate_for_each() -> None:
     config = chosen(**AN_EDGE)
     assert config.edge is not None
@@ -154,6 +160,8 @@ def test_an_edge_has_two_names_and_a_certificate_for_each() -> None:
     [
         ({"api.domain.name": "origin.example.com"}, r"api.domain.name' .* 'api.domain.certificate'"),
         ({**OWN_NAME, "region": "us-east-1"}, r"api.domain.certificate'.*in us-east-1"),
+        ({"api.domain.keep_default_endpoint": "false"}, r"keep_default_endpoint' is false without"),
+        ({**AN_EDGE, "api.domain.keep_default_endpoint": "true"}, r"keep_default_endpoint' is true with 'edge"),
         ({"api.domain.truststore": "s3://bucket/key"}, r"truststore' without 'api.domain.name'"),
         (
             {**AN_EDGE, "api.domain.name": "", "api.domain.certificate": ""},

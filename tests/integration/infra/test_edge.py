@@ -35,10 +35,16 @@ def test_an_installation_has_no_edge_unless_it_gives_it_a_name(on_aws: Assembly)
     assert not on_aws.of_type("AWS::SecretsManager::Secret")
 
 
-def test_the_edge_is_described_in_the_region_of_cloudfront_and_comes_last(with_everything: Assembly) -> None:
-    artifact = json.loads((with_everything.folder / "manifest.json").read_text())["artifacts"]["cronfleet-edge"]
-    assert artifact["environment"] == "aws://123456789012/us-east-1"
-    assert "cronfleet-control-plane" in artifact["dependencies"]
+def test_the_edge_is_described_in_the_region_of_cloudfront_and_is_there_before_the_api_asks_for_it(
+    with_everything: Assembly,
+) -> None:
+    artifacts = json.loads((with_everything.folder / "manifest.json").read_text())["artifacts"]
+    assert artifacts["cronfleet-edge"]["environment"] == "aws://123456789012/us-east-1"
+    assert "cronfleet-state" in artifacts["cronfleet-edge"]["dependencies"]
+    assert "cronfleet-edge" in artifacts["cronfleet-control-plane"]["dependencies"]
+    assert [path.partition("/")[0] for path in with_everything.of_type("AWS::SecretsManager::Secret")] == [
+        "cronfleet-state"
+    ]
 
 
 def test_a_way_around_the_edge_has_no_address_of_its_own(with_everything: Assembly, on_aws: Assembly) -> None:
@@ -77,8 +83,8 @@ def test_the_authorizer_alone_reads_the_secret_and_no_other(with_everything: Ass
         for one in with_everything.statements("authorizer")
         if "secretsmanager:GetSecretValue" in as_list(one["Action"])
     ]
-    [(path, _)] = with_everything.of_type("AWS::SecretsManager::Secret").items()
-    assert statement["Resource"] == {"Ref": path.partition("/")[2]}
+    name = f":secretsmanager:eu-central-1:123456789012:secret:{SECRET}-??????"
+    assert statement["Resource"]["Fn::Join"][1][-1] == name
     assert with_everything.functions()["authorizer"]["Environment"]["Variables"][EDGE_SECRET] == SECRET
 
 
