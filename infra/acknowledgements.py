@@ -13,6 +13,8 @@ PACK: Final = "AwsSolutions"
 
 WILDCARD: Final = "IAM5"
 NO_AUTHORIZATION: Final = "APIG4"
+ANYTHING: Final = "*"
+"""The finding of an action that is allowed on every resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ ACKNOWLEDGED: Final = (
         "lets a role in by giving it a name that begins with cronfleet-target-, and a trust policy that asks for the "
         "external id that is this installation's and that tenant's; no other can be assumed.",
         "iam::*:role/cronfleet-target-*",
+    ),
+    Acknowledgement(
+        WILDCARD,
+        (*_WORKERS, "control-plane/Clerk/Role", "control-plane/Api/Role"),
+        "Where spans go to CloudWatch: xray:PutTraceSegments knows no resource that it could be narrowed to.",
+        ANYTHING,
     ),
     Acknowledgement(
         NO_AUTHORIZATION,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import aws_cdk as cdk
 from constructs import IConstruct
 
-from infra.acknowledgements import ACKNOWLEDGED, PACK, Acknowledgement
+from infra.acknowledgements import ACKNOWLEDGED, ANYTHING, PACK, Acknowledgement
 from infra.config.installation import Config
 
 
@@ -36,6 +36,8 @@ def _id(construct: IConstruct, one: Acknowledgement) -> str:
     rule = f"{PACK}::{PACK}-{one.rule}"
     if not one.finding:
         return rule
+    if one.finding == ANYTHING:
+        return f"{rule}[Resource::{ANYTHING}]"
     stack = cdk.Stack.of(construct)
     region, account = (_shown(value, name) for value, name in ((stack.region, "Region"), (stack.account, "AccountId")))
     return f"{rule}[Resource::arn:<AWS::Partition>:{one.finding.format(region=region, account=account)}]"

@@ -57,9 +57,16 @@ class Deployment:
         return self.outputs["ApiId"]
 
 
-def fingerprint() -> str:
-    """A hash of everything that decides what is deployed: sources, locks, and the Python that the layers are for."""
-    digest = hashlib.sha256(sys.version.encode())
+def context(folder: Folder) -> list[str]:
+    """What an installation on this machine chooses, as arguments: also where its functions send their spans."""
+    port = folder.traces_port.read_text() if folder.traces_port.exists() else ""
+    traces = ["-c", f"traces.endpoint=http://{surroundings.HOST}:{port}/v1/traces"] if port else []
+    return [*CONTEXT, *traces]
+
+
+def fingerprint(*choices: str) -> str:
+    """A hash of all that decides what is deployed: sources, locks, the Python for the layers, and `choices`."""
+    digest = hashlib.sha256(" ".join((sys.version, *choices)).encode())
     for path in _source_files():
         content = path.read_bytes()
         digest.update(f"{path.relative_to(ROOT)} {len(content)}\n".encode() + content)
@@ -105,7 +112,7 @@ def _hashes(lock: Path) -> frozenset[str]:
 def synthesise(folder: Folder) -> Command:
     """Begin to synthesise `infra/` for the local stack."""
     shutil.rmtree(folder.assembly, ignore_errors=True)
-    command = [sys.executable, "-m", "infra.app", *CONTEXT, "-o", str(folder.assembly)]
+    command = [sys.executable, "-m", "infra.app", *context(folder), "-o", str(folder.assembly)]
     return Command("synthesising infra/", command, surroundings.base(), folder.deploy_log)
 
 

@@ -45,6 +45,16 @@ class Folder:
         return self.path / "emulator.port"
 
     @property
+    def traces_port(self) -> Path:
+        """Where spans are taken in; functions are deployed with it, so it is kept."""
+        return self.path / "traces.port"
+
+    @property
+    def traces(self) -> Path:
+        """The spans that were taken in, newest last."""
+        return self.path / "traces.jsonl"
+
+    @property
     def emulator_log(self) -> Path:
         """What the emulator prints, with the log lines of the functions."""
         return self.path / "emulator.log"
@@ -119,6 +129,14 @@ class Folder:
         """Remove what earlier runs left, so that the next start is the first."""
         for path in (self.emulator_state, self.assembly, self.emulator_temporary, self.layers):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (self.emulator_port, self.key, self.emulator_log, self.deploy_log, self.front_log):
+        for path in (
+            self.emulator_port,
+            self.traces_port,
+            self.traces,
+            self.key,
+            self.emulator_log,
+            self.deploy_log,
+            self.front_log,
+        ):
             path.unlink(missing_ok=True)
         self.make()

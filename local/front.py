@@ -51,8 +51,8 @@ _CHUNK_SIZE: Final = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
-SIGHT: Final = re.compile(r"/(metrics|dashboard)(?=[/?]|$)")
-"""Paths that are no part of the API: the dashboard's page and what it asks for, and the metrics."""
+SIGHT: Final = re.compile(r"/(metrics|dashboard|traces)(?=[/?]|$)")
+"""Paths that are no part of the API: the dashboard's page and what it asks for, the metrics, and the traces."""
 
 
 class Refused(Exception):

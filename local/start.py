@@ -21,6 +21,8 @@ from local.journal import Journal
 from local.options import ROOT, Options
 from local.screen import Screen
 from local.steps import alone
+from local.traces.receiver import Receiver
+from local.traces.store import Store
 
 LIVE: Final = "live"
 """The alias by which every function is reached, as `infra/` has it; a test compares them."""
@@ -59,8 +61,11 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
     folder.require_room()
     gateway = Gateway(folder, options.port)
     running_emulator = _emulator(options, folder, screen)
+    # Before the deployment, which tells the functions where it listens.
+    receiver = Receiver(folder)
+    receiver.open()
     try:
-        running = _product(running_emulator, gateway, options, folder, screen)
+        running = _product(running_emulator, gateway, receiver.store, options, folder, screen)
     except (StackError, ClientError, BotoCoreError):
         # Whatever failed, it may have been for that.
         emulator.require_alive(running_emulator, folder)
@@ -70,13 +75,15 @@ def start(options: Options, folder: Folder, screen: Screen) -> Running:
     return running
 
 
-def _product(running_emulator: Emulator, gateway: Gateway, options: Options, folder: Folder, screen: Screen) -> Running:
+def _product(
+    running_emulator: Emulator, gateway: Gateway, traces: Store, options: Options, folder: Folder, screen: Screen
+) -> Running:
     aws = Aws(running_emulator.endpoint)
     deployed = _deployment(running_emulator, aws, folder, screen)
     # What waits in the queues may not come before the API.
     deployment.set_polling(aws, enabled=False)
     journal = Journal(folder.emulator_log)
-    observatory = Observatory(aws)
+    observatory = Observatory(aws, traces)
     observatory.open()
     with screen.step("API, demo tenant, first tick"):
         key = demo.put_key(running_emulator.endpoint, deployed.outputs["TablePrefix"], folder)
@@ -109,7 +116,7 @@ def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:
 
 
 def _deployment(running: Emulator, aws: Aws, folder: Folder, screen: Screen) -> Deployment:
-    mark = deployment.fingerprint()
+    mark = deployment.fingerprint(*deployment.context(folder))
     note = deployment.noted(aws)
     if note is not None and note.fingerprint == mark:
         with screen.step("deployment of an earlier run, unchanged"):

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 def _update(folder: Folder, screen: Screen) -> None:
     running = _running(folder)
     aws = Aws(running.endpoint)
-    mark, note = deployment.fingerprint(), deployment.noted(aws)
+    mark, note = deployment.fingerprint(*deployment.context(folder)), deployment.noted(aws)
     if note is not None and note.fingerprint == mark:
         screen.say("Nothing has changed since the last deployment.")
         return

@@ -23,6 +23,7 @@ from infra.config.regions import Regions, regions_of
 from infra.config.rollout import Rollout, rollout_of
 from infra.config.tables import Tables, tables_of
 from infra.config.targets import installation_of
+from infra.config.traces import Traces, traces_of
 from infra.config.triggers import Triggers, triggers_of
 
 APPLICATION: Final = "cronfleet"
@@ -60,6 +61,7 @@ class Config:
     long_workers: LongWorkers
     alarms: Alarms
     regions: Regions
+    traces: Traces
     rollout: Rollout
     api: Api
     edge: Edge | None
@@ -119,6 +121,7 @@ def read(context: Context) -> Config:
         long_workers=long_workers_of(context, local=local),
         alarms=alarms_of(context),
         regions=regions_of(context),
+        traces=traces_of(context, local=local),
         rollout=rollout_of(context, local=local),
         api=api,
         edge=edge_of(context, api),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -17,6 +18,9 @@ from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
 from infra.constructs.rollout import LIVE, Rollout, Shift
 from infra.constructs.service_principal import acting_for_this_account
+
+TRACED: Final = frozenset({"api", "worker", "clerk"})
+"""The parts that deliver spans: a run's are drawn by whoever sees an attempt end, the dispatcher's among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,9 @@ class Function(Construct):
         self.name = f"{config.prefix}-{part.function_name}"
         self.log_group = log_group(self, "Logs", config, f"/aws/lambda/{self.name}")
         self.role = self._role()
+        if config.traces.goes_to_cloudwatch and part.name in TRACED:
+            # The action knows no resource to narrow it to.
+            self.role.add_to_policy(iam.PolicyStatement(actions=["xray:PutTraceSegments"], resources=["*"]))
         self.function = lambda_.Function(
             self,
             "Function",
@@ -123,5 +130,6 @@ def _environment(config: Config, part: Part) -> dict[str, str]:
         "PYTHONTZPATH": "",
         "POWERTOOLS_SERVICE_NAME": part.name,
         "POWERTOOLS_METRICS_NAMESPACE": settings.namespace_of(config.prefix),
+        **config.traces.environment,
         **part.environment,
     }

@@ -11,17 +11,18 @@ from local.dashboard.judge import Bench
 from local.dashboard.recorder import Recorder
 from local.dashboard.server import Sight
 from local.dashboard.view import View
+from local.traces.store import Store
 
 
 class Observatory:
     """All of it, for the one installation that the local stack is."""
 
-    def __init__(self, aws: Aws) -> None:
+    def __init__(self, aws: Aws, traces: Store) -> None:
         config = from_context({"local": "true"})
         born_at = time.time()
         self.recorder = Recorder()
         self.bench = Bench(alarms(config), config.prefix, self.recorder.series, aws, born_at)
-        self._sight = Sight(self.recorder, View(dashboard(config), self.recorder, self.bench, born_at))
+        self._sight = Sight(self.recorder, View(dashboard(config), self.recorder, self.bench, born_at), traces)
         self.port = self._sight.port
 
     def open(self) -> None:

@@ -17,6 +17,8 @@ from local.dashboard.prometheus import CONTENT_TYPE
 from local.dashboard.recorder import Recorder
 from local.dashboard.view import STEPS, View
 from local.options import ROOT
+from local.traces import page as traces
+from local.traces.store import Store
 
 PAGE: Final = Path(__file__).with_name("page")
 CHARTS: Final = ROOT / "infra" / "node_modules" / "uplot" / "dist"
@@ -44,8 +46,9 @@ class Sight(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, recorder: Recorder, view: View) -> None:
+    def __init__(self, recorder: Recorder, view: View, traces: Store) -> None:
         super().__init__((surroundings.HOST, 0), Look)
+        self._traces = traces
         self._recorder = recorder
         self._view = view
         self._made: dict[int, tuple[float, bytes]] = {}
@@ -70,6 +73,8 @@ class Sight(ThreadingHTTPServer):
             return HTTPStatus.OK, "application/json", self._data(parse_qs(asked.query).get("window", [""])[0])
         if path == "/dashboard/runbook":
             return HTTPStatus.OK, "text/html; charset=utf-8", section(parse_qs(asked.query).get("alarm", [""])[0])
+        if path == "/traces" or path.startswith("/traces/"):
+            return traces.content(self._traces, target)
         if path in FILES:
             return _file(*FILES[path])
         return HTTPStatus.NOT_FOUND, "text/plain", b"Not here: the page is at /dashboard, metrics at /metrics.\n"

@@ -1,4 +1,4 @@
-"""Samples to watch the product with: one that beats, one that fails before it succeeds, two that take their time."""
+"""Samples to watch the product with: a beat, a failure before a success, steps in a trace, two that take their time."""
 
 import time
 from typing import Any
@@ -21,6 +21,18 @@ def flaky(context: Context, payload: Any) -> None:
     if context.attempt <= failures:
         raise ConnectionError(f"the far end hung up (this sample fails {failures} times before it succeeds)")
     context.logger.info("succeeded at last", extra={"attempts": context.attempt})
+
+
+@handler("demo.steps")
+def steps(context: Context, payload: Any) -> None:
+    """Do a few steps, each of which is seen in the run's trace as a span of its own. Payload: `{"steps": 3}`."""
+    from opentelemetry import trace  # noqa: PLC0415 - the worker does without where nothing is traced
+
+    tracer = trace.get_tracer("demo")
+    for number in range(1, int((payload or {}).get("steps", 3)) + 1):
+        with tracer.start_as_current_span(f"step {number}", attributes={"demo.number": number}):
+            time.sleep(0.05)
+    context.logger.info("stepped", extra={"traceparent": context.traceparent})
 
 
 @handler("demo.slow")

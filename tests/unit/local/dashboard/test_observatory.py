@@ -2,6 +2,7 @@
 
 import json
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from local.dashboard.judge import Bench
 from local.dashboard.recorder import Recorder
 from local.dashboard.server import FILES, Sight, section
 from local.dashboard.view import STEPS, View
+from local.traces.store import Store
 from tests.support.settable_clock import NOON, SettableClock
 
 CONFIG = from_context({"local": "true"})
@@ -52,7 +54,7 @@ def recorder(capsys: pytest.CaptureFixture[str]) -> Recorder:
 def sight(recorder: Recorder) -> Sight:
     bench = Bench(alarms(CONFIG), CONFIG.prefix, recorder.series, Deaf(), NOW - 10_000)  # type: ignore[arg-type]  # see Deaf
     bench.judge(NOW)
-    return Sight(recorder, View(dashboard(CONFIG), recorder, bench, NOW - 10_000))
+    return Sight(recorder, View(dashboard(CONFIG), recorder, bench, NOW - 10_000), Store(Path("/nonexistent/traces")))
 
 
 def test_the_metrics_are_prometheus_text_with_each_value_once(recorder: Recorder) -> None:
