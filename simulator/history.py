@@ -91,9 +91,20 @@ class History:
     """True time and run id of every dead message that its consumer has finished with."""
     given_up: list[tuple[int, str]] = field(default_factory=list)
     """True time, and which run was given up as undelivered while a worker had it under a live lease."""
+    traces: dict[str, str] = field(default_factory=dict)
+    """By run id: the trace of which a worker first heard, or a target."""
+    torn: list[tuple[int, str, str]] = field(default_factory=list)
+    """True time, run id, and another trace that was heard of later."""
+    requests_traces: set[str] = field(default_factory=set)
+    """The traces of callers' requests."""
     sent_again: dict[str, int] = field(default_factory=dict)
     """By run id: when the sweeper last sent it."""
     _hash: Any = field(default_factory=hashlib.sha256)
+
+    def heard(self, at: int, run_id: str, trace_id: str) -> None:
+        """A worker, or a target, heard that `run_id` belongs to a trace."""
+        if self.traces.setdefault(run_id, trace_id) != trace_id:
+            self.torn.append((at, run_id, trace_id))
 
     def note(self, *what: object) -> None:
         """Add to the digest."""

@@ -69,6 +69,8 @@ class Jobs:
             lease_until=self._rows.lease_until(run_id, call.fence),
         )
         self._history.calls.append(noted)
+        if call.trace is not None:
+            self._history.heard(self._process.loop.now, run_id, call.trace.trace_id)
         return noted
 
     def _run(self, call: TargetCall, pulse: Pulse) -> Result:

@@ -17,6 +17,7 @@ from simulator.planted_operations import OPERATION_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
+from simulator.planted_traces import TRACE_FAULTS
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
@@ -50,6 +51,7 @@ FAULTS: Final = (
     *CANCEL_FAULTS,
     *DEPENDENCY_FAULTS,
     *GATE_FAULTS,
+    *TRACE_FAULTS,
     Planted(
         "claim-without-condition",
         "a claim does not ask whether the timer is still as it was read",

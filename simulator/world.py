@@ -23,6 +23,7 @@ from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import Lane, RunKey, RunMessage
 from cronfleet.domain.tenant import Tenant
+from cronfleet.domain.trace import TraceContext, span_id_of, trace_id_of
 from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.errands import Doer
 from cronfleet.ports.queues import DelayedMessage, Tick
@@ -200,6 +201,7 @@ class World:
 
     def _work(self, process: Process, message: RunMessage) -> None:
         wire = Wire(self.weather, process)
+        self.history.heard(self.loop.now, message.key.run_id, message.context.trace_id)
         jobs = self._jobs(
             process, wire, self.receipts, self.rows, self.weather.rng, self.history, self.failing, self.jobs_beat
         )
@@ -291,7 +293,9 @@ class World:
             missed = change.missed
             request.missed = (missed.wanted, missed.window_seconds, missed.per_minute)
         self.history.requests.append(request)
-        caller = Caller(Tenant(tenant), "key", request.request_id)
+        trace = TraceContext(trace_id_of(request.request_id), span_id_of(request.request_id), sampled=True)
+        self.history.requests_traces.add(trace.trace_id)
+        caller = Caller(Tenant(tenant), "key", request.request_id, trace=trace)
 
         def body(process: Process) -> Any:
             store = self.wired(process)

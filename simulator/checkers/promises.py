@@ -23,6 +23,7 @@ from simulator.checkers.quotas import check_quotas
 from simulator.checkers.rates import check_rates
 from simulator.checkers.shadow import check_shadow
 from simulator.checkers.statuses import TERMINAL
+from simulator.checkers.traces import check_traces
 from simulator.checkers.versions import check_versions
 from simulator.checkers.violation import Violation
 from simulator.faults import MINUTE, SECOND
@@ -276,6 +277,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_concurrency(world, spans.end_at),
     lambda world, spans: check_overlap(world, spans.end_at),
     lambda world, _: check_rates(world),
+    lambda world, spans: check_traces(world, spans.end_at),
 )
 
 

@@ -144,7 +144,7 @@ def _shown_to_people(stack: StackProcess, run_id: str) -> None:
 def test_a_webhook_gets_the_header_of_the_span_that_called_it(stack: StackProcess, api: Caller) -> None:
     with hook() as server:
         url = f"http://127.0.0.1:{server.server_address[1]}/{SECRET}"
-        api.put("traced-hook", trigger=MIDNIGHT, target={"webhook": url}, payload={"note": SECRET})
+        api.put("traced-hook", trigger=MIDNIGHT, target={"url": url}, payload={"note": SECRET})
         ours = caller("hook")
         run_now(stack, "traced-hook", ours)
         spans = spans_of(stack, ours.trace_id, "run")
@@ -155,7 +155,7 @@ def test_a_webhook_gets_the_header_of_the_span_that_called_it(stack: StackProces
 
 
 def test_retries_stand_in_the_same_trace(stack: StackProcess, api: Caller) -> None:
-    api.put("traced-flaky", trigger=MIDNIGHT, target={"handler": "demo.flaky"}, payload={"failures": 1}, **FAST)
+    api.put("traced-flaky", trigger=MIDNIGHT, target={"handler": "demo.flaky"}, payload={"failures": 1}, policies=FAST)
     ours = caller("flaky")
     _, run = run_now(stack, "traced-flaky", ours)
     spans = spans_of(stack, run["run_id"], "run")

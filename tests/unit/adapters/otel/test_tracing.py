@@ -1,14 +1,9 @@
 """Spans are delivered as OTLP/HTTP, and an endpoint that fails or hangs costs a bounded time and nothing else."""
 
-import gzip
-import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -25,6 +20,7 @@ from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trace import TraceContext
 from cronfleet.sdk import Context, handler
 from tests.support.calls import Felt, call
+from tests.support.collector import collecting, value_of
 from tests.support.settable_clock import NOON
 from tests.support.world import Notes
 from tests.unit.adapters.targets.test_handler import make_traced
@@ -45,60 +41,6 @@ SPAN = Span(
 )
 
 
-class Collector(ThreadingHTTPServer):
-    """Takes what is posted, and answers `status`."""
-
-    def __init__(self, status: int = 200) -> None:
-        super().__init__(("127.0.0.1", 0), _Taking)
-        self.status = status
-        self.taken: list[tuple[dict[str, str], Any]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1/traces"
-
-    @property
-    def spans(self) -> list[dict[str, Any]]:
-        return [
-            {**span, "service": _value(one["resource"]["attributes"], "service.name")}
-            for _, body in self.taken
-            for one in body["resourceSpans"]
-            for scope in one["scopeSpans"]
-            for span in scope["spans"]
-        ]
-
-
-class _Taking(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        if self.headers.get("content-encoding") == "gzip":
-            body = gzip.decompress(body)
-        self.server.taken.append((dict(self.headers.items()), json.loads(body)))
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"{}")
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-def _value(attributes: list[dict[str, Any]], name: str) -> Any:
-    return next(next(iter(one["value"].values())) for one in attributes if one["key"] == name)
-
-
-@contextmanager
-def collecting(status: int = 200) -> Iterator[Collector]:
-    with Collector(status) as collector:
-        thread = threading.Thread(target=collector.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield collector
-        collector.shutdown()
-        thread.join()
-
-
 def tracing(url: str, notes: Notes | None = None, **more: Any) -> OtelTracing:
     return OtelTracing(url, "worker", "1.2.3", telemetry=notes or Notes(), **more)
 
@@ -115,8 +57,8 @@ def test_a_span_arrives_with_its_ids_times_attributes_and_links() -> None:
     assert span["service"] == "cronfleet-worker"
     assert span["kind"] == 5
     assert span["status"] == {"code": 2, "message": "failed: ValueError"}
-    assert _value(span["attributes"], "cronfleet.tenant") == "acme"
-    assert _value(span["attributes"], "cronfleet.lag_seconds") == 1.5
+    assert value_of(span["attributes"], "cronfleet.tenant") == "acme"
+    assert value_of(span["attributes"], "cronfleet.lag_seconds") == 1.5
     assert [(link["traceId"], link["spanId"]) for link in span["links"]] == [_ids(ORIGIN)]
     assert len(collector.taken) == 1, "what was delivered is forgotten"
 
@@ -239,7 +181,7 @@ def test_spans_that_a_job_makes_stand_below_the_call_and_arrive_with_the_runs() 
     assert (load["traceId"], load["parentSpanId"]) == _ids(CONTEXT)
     assert spans["send"]["parentSpanId"] == load["spanId"]
     assert load["service"] == "cronfleet-job"
-    assert _value(load["attributes"], "invoices") == "42" or _value(load["attributes"], "invoices") == 42
+    assert value_of(load["attributes"], "invoices") == "42" or value_of(load["attributes"], "invoices") == 42
 
 
 def test_spans_of_a_job_whose_run_is_not_kept_are_forgotten() -> None:

@@ -183,7 +183,7 @@ def _called(job: Job, context: Context, call: Call, redact: Redaction) -> Result
             return Result(Outcome.SUCCEEDED)
         return Result(Outcome.FAILED, describe(error, redact))
     except BaseException as error:
-        context.logger.exception("job_failed")
+        context.logger.exception(job_log.FAILED)
         return Result(Outcome.FAILED, describe(error, redact), retryable=not isinstance(error, Permanent))
     return Result(Outcome.SUCCEEDED)
 

@@ -4,9 +4,11 @@ import io
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, TextIO
+from types import TracebackType
+from typing import Final, TextIO, TypeAlias
 
 from cronfleet.adapters.targets.log_tail import LogTail
 from cronfleet.adapters.targets.redaction import Redaction
@@ -14,6 +16,14 @@ from cronfleet.domain.instant import SECOND, to_text
 from cronfleet.ports.clock import Clock
 
 LOGGER: Final = "cronfleet.job"
+
+FAILED: Final = "job_failed"
+"""What the worker itself logs of an exception that a job let through."""
+
+MAX_CAUSES: Final = 10
+"""Exceptions of a chain that are shown."""
+
+_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 _TRACEBACK: Final = logging.Formatter()
 
@@ -79,8 +89,22 @@ class _Formatter(logging.Formatter):
             **self._fields,
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            is_ours = record.msg == FAILED and record.name == LOGGER
+            line["exception"] = _places(record.exc_info) if is_ours else self.formatException(record.exc_info)
         return self._redact(json.dumps(line, default=str))
+
+
+def _places(raised: _Raised) -> str:
+    """Where an exception came from and of what type it is, without its words: those may be a piece of the payload, and
+    stand with the attempt, for its tenant.
+    """
+    parts: list[str] = []
+    error = raised[1]
+    while error is not None:
+        frames = traceback.format_list(traceback.extract_tb(error.__traceback__))
+        parts.append("".join(["Traceback (most recent call last):\n", *frames, type(error).__qualname__]))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\nwhich came of\n\n".join(parts[:MAX_CAUSES])
 
 
 class _Lines(io.TextIOBase):
