@@ -19,6 +19,7 @@ from cronfleet.domain.errors import (
     QuotaExceeded,
     Stale,
 )
+from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.retiming import Cause
 from cronfleet.domain.run import Lane, RunKey, RunMessage
@@ -33,6 +34,7 @@ from cronfleet.services.calendars import Calendars
 from cronfleet.services.clerk import Clerk
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
+from cronfleet.services.mending import MendStep
 from cronfleet.services.retiming import Retimings
 from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
@@ -90,16 +92,24 @@ class World:
     """One seed's world, from its beginning to whenever it is stopped."""
 
     def __init__(
-        self, seed: int, faults: Faults, rate: Rate, shards: int = SHARDS, limits: Mapping[str, int] | None = None
+        self,
+        seed: int,
+        faults: Faults,
+        rate: Rate,
+        shards: int = SHARDS,
+        limits: Mapping[str, int] | None = None,
+        loop: Loop | None = None,
+        here: Here = ANYWHERE,
     ) -> None:
+        """With `loop` it shares another world's time; `here` is which installation it is."""
         self.seed = seed
         self.shards = shards
-        self.loop = Loop(START)
+        self.loop = loop or Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
         self.rng = random.Random(f"{seed}/world")
         self.functions = Functions(self.loop, self.weather)
-        self.store = MemoryJobStore(_TrueTime(self.loop), LaggingIndex(self.loop, self.weather))
+        self.store = MemoryJobStore(_TrueTime(self.loop), LaggingIndex(self.loop, self.weather), here)
         self.rows = WatchedRuns(self.loop, self.history)
         self.store.state.runs = self.rows
         self.store.state.leases = WatchedLeases(self.loop, self.history)
@@ -261,7 +271,10 @@ class World:
 
     def _retimings(self, process: Process) -> Retimings:
         store = self.wired(process)
-        steps: dict[Cause, Any] = {Cause.CALENDAR: CalendarStep(store)}
+        steps: dict[Cause, Any] = {
+            Cause.CALENDAR: CalendarStep(store),
+            Cause.FAILOVER: MendStep(store, process, self._notes),
+        }
         if self.changes_zone_data:
             steps[Cause.ZONE_DATA] = ZoneStep(store)
         return Retimings(store=store, clock=process, ids=self.ids, telemetry=self._notes, steps=steps)

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from cronfleet.services.operations import Operations
     from cronfleet.services.redrives import Redrives
     from cronfleet.services.reruns import Reruns
-    from cronfleet.services.retiming import Retimings
+    from cronfleet.services.retiming import Retimings, Step
     from cronfleet.services.runs import Runs
     from cronfleet.services.schedules import Schedules
     from cronfleet.services.shadow import Shadows
@@ -339,17 +339,17 @@ def retimings(settings: Settings) -> "Retimings":
     """Looks at schedules again after a change of the zone data or of a calendar."""
     from cronfleet.domain.retiming import Cause
     from cronfleet.services.calendar_step import CalendarStep
+    from cronfleet.services.mending import MendStep
     from cronfleet.services.retiming import Retimings
     from cronfleet.services.zone_step import ZoneStep
 
-    store = _store(settings)
-    return Retimings(
-        store=store,
-        clock=SystemClock(),
-        ids=SystemIds(),
-        telemetry=telemetry("sweeper"),
-        steps={Cause.CALENDAR: CalendarStep(store), Cause.ZONE_DATA: ZoneStep(store)},
-    )
+    store, clock, watch = _store(settings), SystemClock(), telemetry("sweeper")
+    steps: dict[Cause, Step] = {
+        Cause.CALENDAR: CalendarStep(store),
+        Cause.ZONE_DATA: ZoneStep(store),
+        Cause.FAILOVER: MendStep(store, clock, watch),
+    }
+    return Retimings(store=store, clock=clock, ids=SystemIds(), telemetry=watch, steps=steps)
 
 
 def worker(settings: Settings, handlers_package: str, shift: "Shift | None" = None) -> "Worker":

@@ -10,13 +10,21 @@ from enum import StrEnum
 from typing import Final
 
 from cronfleet.domain.errors import Conflict
-from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant, to_text
+from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant, to_text
 
 MAX_ENDED: Final = 20
 """Holds that have ended and are still known, the latest: what fell into one is explained by it."""
 
 KEPT_ENDED: Final = 35 * DAY
 """How long they are known: no outage is longer than what a backup reaches back to."""
+
+TAKEOVER: Final = 1_000_000
+"""By so much the fences of shards rise when a standby is released: past all that the other region can have drawn and
+that has not arrived here. A shard draws 17,280 a day.
+"""
+
+MAY_LACK: Final = HOUR
+"""How far before the last that has arrived of the other region's dispatchers something may be that has not."""
 
 JUST_ENDED: Final = 2 * MINUTE
 """For so long after a release nobody is told that fires are late: the scheduler is about to see to them."""

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Final, TypeAlias
 
 from cronfleet.domain.audit import base32
-from cronfleet.domain.instant import DAY, Instant
+from cronfleet.domain.instant import DAY, SECOND, Instant
 
 _ID_LENGTH: Final = 26
 
@@ -34,6 +34,8 @@ class Cause(StrEnum):
     """Another release of the zone data is at work."""
     CALENDAR = "calendar"
     """A calendar has a new version."""
+    FAILOVER = "failover"
+    """A standby was released: what its copy of the tables lacks is made up for."""
 
 
 @dataclass(slots=True)
@@ -47,7 +49,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Retiming:
-    """One job. `subject` is the release (`2026f`) or the calendar's name, `version` the calendar's version or 0.
+    """One job. `subject` is the release (`2026f`), the calendar's name or the region that took over, `version` the
+    calendar's version, of a fail-over the second since which its copy may lack something, or 0.
 
     `tenant` is empty for a job over all tenants. `cursor` names where the next page begins, until all are `walked`.
     `seen`, `changed` and `failed` count schedules; those of a page count once it is noted. `rev` rises with every
@@ -101,6 +104,11 @@ def for_calendar(tenant: str, name: str, version: int, now: Instant) -> Retiming
     # As long as ids are that are drawn: it stands in each timer that the job changes.
     job_id = base32(int.from_bytes(digest), _ID_LENGTH)
     return Retiming(job_id, Cause.CALENDAR, tenant, name, version, now)
+
+
+def for_failover(job_id: str, region: str, since: Instant, now: Instant) -> Retiming:
+    """The job that the release of a standby starts."""
+    return Retiming(job_id, Cause.FAILOVER, "", region, since // SECOND, now)
 
 
 def for_zone_data(job_id: str, release: str, now: Instant) -> Retiming:

@@ -20,7 +20,7 @@ class PutGate:
 
 @dataclass(frozen=True, slots=True)
 class MoveRunTimer:
-    """Replace the timer of a run, on the condition that it still waits as it was read (`before`)."""
+    """Replace the timer of a run, on the condition that it still waits, or stays claimed, as it was read (`before`)."""
 
     timer: RunTimer
     before: RunTimer

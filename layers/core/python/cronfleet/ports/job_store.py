@@ -378,10 +378,11 @@ class ShardStore(TimedStore, Protocol):
         """
         ...
 
-    def shut(self, shard: int, rev: int) -> None:
+    def shut(self, shard: int, rev: int, raised_by: int = 1) -> None:
         """Keep from the shard whoever does not know of the hold that was written with `rev` of this region's switch.
 
-        It raises the fence: whoever has the shard announces nothing more. What it has announced stays open.
+        It raises the fence by so much: whoever has the shard announces nothing more, and what it has announced stays
+        open. After the same hold it does nothing any more.
         """
         ...
 

@@ -38,7 +38,8 @@ class ZoneData:
 
 
 def _of(tenant: str, jobs: Iterable[Retiming]) -> Iterator[Retiming]:
-    return (job for job in jobs if job.tenant in ("", tenant))
+    shown = (Cause.ZONE_DATA, Cause.CALENDAR)
+    return (job for job in jobs if job.tenant in ("", tenant) and job.cause in shown)
 
 
 def _in_force(known: ZoneRelease | None) -> Form | None:

@@ -22,6 +22,7 @@ KEPT: Final = 30 * DAY
 _WAKE: Final = Expression("attribute_not_exists(#claim_batch) AND #due_at > :due_at", "SET #due_at = :due_at")
 
 _STILL_WAITS: Final = Expression("attribute_not_exists(#claim_batch) AND #due_at = :due_at")
+_STILL_CLAIMED: Final = Expression("#claim_batch = :claim_batch")
 
 
 class DynamoGates:
@@ -61,6 +62,9 @@ def parts_of_gates(write: GuardWrite, now: Instant) -> tuple[schema.Table, Item,
         return parts_of_breaker(write)
     if isinstance(write, PutGate):
         return _place(write.gate.name)[0], _gate_item(write.gate, now), *_same(write.before)
+    if write.before.claim_batch is not None:
+        claimed = {":claim_batch": text(write.before.claim_batch)}
+        return schema.SCHEDULES, run_timer_item(write.timer), _STILL_CLAIMED, claimed
     return schema.SCHEDULES, run_timer_item(write.timer), _STILL_WAITS, {":due_at": number(write.before.due_at)}
 
 

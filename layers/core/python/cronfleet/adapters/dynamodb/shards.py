@@ -41,7 +41,7 @@ _RAISE: Final = Expression(
 _SHUT: Final = Expression(
     "attribute_not_exists(#shut_rev) OR #shut_rev < :rev OR #shut_in <> :region",
     # To add nothing leaves a number as it is, and makes it where the shard was never served.
-    "SET #shut_rev = :rev, #shut_in = :region, #owner = :nobody ADD #fence :one, #until :nothing, #slot_at :nothing",
+    "SET #shut_rev = :rev, #shut_in = :region, #owner = :nobody ADD #fence :raised, #until :nothing, #slot_at :nothing",
 )
 _MINE: Final = "#owner = :owner AND #fence = :fence"
 _ANNOUNCE: Final = Expression(
@@ -96,13 +96,13 @@ class DynamoShards:
         # One's own lease under a taking that was refused: it was taken before, and that reply was lost.
         return held if held is not None and (held.owner, held.slot_at) == (owner, slot_at) else None
 
-    def shut(self, shard: int, rev: int) -> None:
+    def shut(self, shard: int, rev: int, raised_by: int = 1) -> None:
         values = {
             ":rev": number(rev),
             ":region": text(self.here.region),
             ":nobody": text(""),
             ":nothing": number(0),
-            ":one": number(1),
+            ":raised": number(raised_by),
         }
         # Refused where it is shut by this hold already, or by a later one.
         self._changed(schema.SHARDS, (keys.shard(shard), keys.LEASE), _SHUT, values)

@@ -57,8 +57,9 @@ def may_write_of_gates(write: GuardWrite, stored: Any) -> bool:
         return may_put_breaker(write.breaker, stored)
     if isinstance(write, PutGate):
         return isinstance(stored, Gate) and _is_same(stored, write.before)
-    waits = isinstance(stored, RunTimer) and stored.claim_batch is None
-    return waits and isinstance(stored, RunTimer) and stored.due_at == write.before.due_at
+    if not isinstance(stored, RunTimer) or stored.claim_batch != write.before.claim_batch:
+        return False
+    return stored.claim_batch is not None or stored.due_at == write.before.due_at
 
 
 def put_of_gates(state: State, write: GuardWrite) -> None:

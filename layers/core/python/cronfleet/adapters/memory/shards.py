@@ -55,10 +55,10 @@ class MemoryShards:
         self.state.leases[shard] = taken
         return taken
 
-    def shut(self, shard: int, rev: int) -> None:
+    def shut(self, shard: int, rev: int, raised_by: int = 1) -> None:
         held = self.state.leases.get(shard) or ShardLease(shard, "", fence=0, until=0, slot_at=0)
         if held.shut_rev < rev or held.shut_in != self.here.region:
-            shut = replace(held, owner="", fence=held.fence + 1, shut_rev=rev, shut_in=self.here.region)
+            shut = replace(held, owner="", fence=held.fence + raised_by, shut_rev=rev, shut_in=self.here.region)
             self.state.leases[shard] = shut
 
     def get_lease(self, shard: int) -> ShardLease | None:

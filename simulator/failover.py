@@ -1,0 +1,451 @@
+"""A fail-over: the first region dies, or is cut off and lives on; the second, which stood by on copies, takes over.
+
+    python -m simulator.failover --seed 0 --seeds 20
+
+The production services run in both regions. Every item that one writes comes to the other after a lag of its own, in
+no order, the last writer winning; what had not come when the regions were cut off from each other never comes, or comes
+long after. An operator fences the first region and releases the second. Then nothing may be lost: each nominal time of
+each schedule has an entry in the second region's ledger. What runs twice is counted, and each must have a reason: it was
+under way when the regions were cut off, or had ended so shortly before that the second could not know.
+"""
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from cronfleet.domain.hold import Here, Mode
+from cronfleet.domain.rate import Rate
+from cronfleet.domain.role import Role
+from cronfleet.domain.run import RunKey
+from cronfleet.domain.tenant import Tenant
+from cronfleet.services.access import Caller
+from cronfleet.services.holds import Holds
+from cronfleet.services.sweeper import Sweeper
+from simulator import population
+from simulator.checkers.ledger import check_ledger
+from simulator.checkers.statuses import TERMINAL
+from simulator.checkers.violation import Violation
+from simulator.faults import MINUTE, NONE, SECOND
+from simulator.loop import Loop, Process
+from simulator.replication import Lag, Replication, Side
+from simulator.world import START, World
+
+FIRST: Final = "eu-west-1"
+SECOND_REGION: Final = "eu-central-1"
+ADMIN: Final = Caller(Tenant("acme"), "operator", "request", role=Role.PLATFORM_ADMIN)
+
+SCHEDULES: Final = 30
+CHANGES: Final = 60
+SHARDS: Final = 4
+RATE: Final = Rate(100, 2_500)
+
+_TWICE: Final = re.compile(r"\('(.+)', '(.+)'\) epoch (\d+) nominal (\d+)")
+
+CALM_STEP: Final = 5 * MINUTE
+LONGEST_CALM: Final = 6 * 60 * MINUTE
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens to the two regions, and when. `lives_on`: the first is cut off, and goes on until it is fenced."""
+
+    lag: Lag
+    cut_at: int
+    lives_on: bool
+    fenced_at: int
+    is_revoked: bool
+    """Fenced from outside, by taking its roles' rights; else it is held, and ends what runs."""
+    released_at: int
+    heals_at: int | None
+    """When what had not come comes after all; `None`: never."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Faults of the operator, or of the product, for which the checkers must have eyes."""
+
+    is_held: bool = True
+    mends: bool = True
+    raises_fences: bool = True
+
+
+@dataclass
+class Outcome:
+    """What came of one seed."""
+
+    seed: int
+    plan: Plan
+    fires: int
+    violation: Violation | None
+    doubles: Counter[str] = field(default_factory=Counter)
+    """Runs that both regions ran, by why."""
+    bound: int = 0
+    """Runs that might have, at most."""
+    mended: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    """Requests that the first region had accepted: how many the second has, and how many it lacks."""
+    damage: Counter[str] = field(default_factory=Counter)
+    """What transactions whose halves came apart have left, that nothing mends."""
+    takes_over_ms: int = 0
+    """From the release to the first run that the second region starts."""
+
+
+class Region(World):
+    """One region: the whole installation, without the seals of the audit log and the deletion of tenants."""
+
+    def __init__(self, seed: int, loop: Loop, here: Here) -> None:
+        super().__init__(seed, NONE, RATE, shards=SHARDS, loop=loop, here=here)
+        self.is_alive = True
+
+    def _sweep(self, process: Process) -> None:
+        Sweeper(
+            store=self.wired(process),
+            run_queue=self._run_queue(process, of_sweeper=True),
+            dispatcher=self._dispatcher(process),
+            clock=process,
+            telemetry=self.notes,
+            shards=self.shards,
+            retimings=self._retimings(process),
+        ).sweep(process.now() + 100_000)
+
+    def operate(self, deed: Any) -> None:
+        """An operator's request at this region's API."""
+
+        def body(process: Process) -> Any:
+            return deed(Holds(store=self.wired(process), clock=process, ids=self.ids, shards=self.shards))
+
+        self.functions.invoke("api", body)
+
+    def die(self) -> None:
+        """Everything stops where it stands, and nothing is invoked any more."""
+        self.is_alive = False
+        self.functions.invoke = lambda *_, **__: None  # type: ignore[method-assign] # there is nobody left to
+        for process in list(self.functions.running.values()):
+            process.kill()
+
+
+class Failover:
+    """Two regions, and what happens to them."""
+
+    def __init__(self, seed: int, planted: Planted = Planted()) -> None:
+        self.seed = seed
+        self.planted = planted
+        rng = random.Random(f"{seed}/failover")
+        self.plan = drawn_plan(rng)
+        self.loop = Loop(START)
+        self.replication = Replication(self.loop, random.Random(f"{seed}/replication"), self.plan.lag)
+        self.first = Region(seed, self.loop, Here(FIRST))
+        standby = "second" if planted.is_held else ""
+        self.second = Region(seed + 1_000_000, self.loop, Here(SECOND_REGION, standby))
+        self.second.ids, self.second.failing = self.first.ids, self.first.failing
+        self.sides = [self.replication.attach(name, one.store.state) for name, one in self._regions()]
+        self._populate(rng)
+        self._direct()
+
+    def _regions(self) -> Iterator[tuple[str, Region]]:
+        yield from ((FIRST, self.first), (SECOND_REGION, self.second))
+
+    def _populate(self, rng: random.Random) -> None:
+        """Schedules of every kind, and callers who change what they say, until the first region is gone."""
+        names = [(rng.choice(population.TENANTS), f"job-{number:04}") for number in range(SCHEDULES)]
+        for tenant, name in names:
+            at = START + rng.randint(0, MINUTE)
+            spec = population.drawn_spec(rng, at)
+            self.loop.at(at, partial(self.first.ask, tenant, name, "create", population.create(spec)))
+        for number in range(CHANGES):
+            since = START + 2 * MINUTE if number % 2 else self.plan.cut_at - 20 * SECOND
+            at = rng.randint(since, self.plan.cut_at)
+            tenant, name = rng.choice(names)
+            change = population.run_now() if number % 3 == 0 else population.describe(f"edit {number}")
+            action = "run" if number % 3 == 0 else "edit"
+            self.loop.at(at, partial(self.first.ask, tenant, name, action, change))
+
+    def _direct(self) -> None:
+        plan, loop = self.plan, self.loop
+        loop.at(plan.cut_at, self._cut)
+        loop.at(plan.fenced_at, self._fence)
+        loop.at(plan.released_at, self._release)
+        if plan.heals_at is not None:
+            loop.at(plan.heals_at, self.replication.heal)
+            loop.at(plan.heals_at + MINUTE, self._mend)
+
+    def _cut(self) -> None:
+        self.replication.cut()
+        self.in_flight = {key.run_id for key, row in self.first.rows.items() if row.status.value not in TERMINAL}
+        if not self.plan.lives_on:
+            self.first.die()
+
+    def _fence(self) -> None:
+        if not self.first.is_alive:
+            return
+        if self.plan.is_revoked:
+            self.first.die()
+        else:
+            self.first.operate(lambda holds: holds.hold(ADMIN, Mode.STANDBY, reason="fenced"))
+
+    def _release(self) -> None:
+        self.standby_wrote = self.sides[1].writes
+        self.second.operate(lambda holds: holds.release(ADMIN, reason=f"{FIRST} is gone"))
+
+    def _mend(self) -> None:
+        """What had not come has come: what it brings into the second region's tables is looked at as well."""
+        if self.planted.mends:
+            self.second.operate(lambda holds: holds.mend(ADMIN, reason=f"{FIRST} is back"))
+
+    def play(self) -> Outcome:
+        """From the beginning until the second region has come to rest."""
+        self.loop.run_until(self.plan.released_at + MINUTE)
+        after = max(self.plan.released_at, self.plan.heals_at or 0) + 10 * MINUTE
+        while self.loop.now < after + LONGEST_CALM:
+            self.loop.run_until(self.loop.now + CALM_STEP)
+            if self.loop.now >= after and not self._is_unsettled(self.loop.now - 15 * MINUTE):
+                break
+        return Verdict(self).outcome()
+
+    def _is_unsettled(self, before: int) -> bool:
+        state = self.second.store.state
+        if any(timer.backlog is not None for timer in state.timers.values()):
+            return True
+        return any(
+            row.status.value not in TERMINAL and row.key.nominal_at <= before for row in self.second.rows.values()
+        )
+
+
+def drawn_plan(rng: random.Random) -> Plan:
+    """What happens, drawn."""
+    cut_at = START + 5 * MINUTE + rng.randint(0, 10 * MINUTE)
+    worse_at = cut_at - rng.choice([0, 10 * SECOND, MINUTE])
+    lag = Lag(rng.choice([400, 1_500, 5_000]), rng.choice([3_000, 15_000, 60_000]), worse_at)
+    fenced_at = cut_at + rng.randint(MINUTE, 8 * MINUTE)
+    released_at = fenced_at + rng.randint(30 * SECOND, 3 * MINUTE)
+    comes_back = rng.random() < 0.6
+    heals_at = released_at + rng.randint(MINUTE, 20 * MINUTE) if comes_back else None
+    return Plan(lag, cut_at, rng.random() < 0.5, fenced_at, rng.random() < 0.4, released_at, heals_at)
+
+
+class Verdict:
+    """What is wrong with a fail-over, and what it cost."""
+
+    def __init__(self, failover: Failover) -> None:
+        self._it = failover
+        self._plan = failover.plan
+        self._first, self._second = failover.first, failover.second
+        self._copy: Side = failover.sides[1]
+        self._ended = self._ends()
+        self.recorded_twice = 0
+
+    def outcome(self) -> Outcome:
+        """Everything, counted; the first violation of a promise."""
+        doubles, wrongs = self._doubles()
+        counts = self._second.history.counts
+        return Outcome(
+            self._it.seed,
+            self._plan,
+            fires=len(self._second.rows),
+            violation=next(iter([*self._standby(), *wrongs, *self._lost()]), None),
+            doubles=doubles,
+            bound=len(self._explained()),
+            mended=Counter({name: counts[name] for name in ("fires_mended", "runs_mended") if counts[name]}),
+            changes=self._changes(),
+            damage=self._damage(),
+            takes_over_ms=self._takes_over(),
+        )
+
+    def _ends(self) -> dict[str, int]:
+        """When the first region wrote the end of each run that it ended."""
+        ended: dict[str, int] = {}
+        for at, run_id, status, _ in self._first.history.row_writes:
+            if status in TERMINAL:
+                ended.setdefault(run_id, at)
+        return ended
+
+    def _explained(self) -> set[str]:
+        """The runs that may run twice: under way at the cut or claimed later, or ended and not yet known to be."""
+        known = {run_id for run_id in self._ended if self._knew_of(run_id, self._plan.released_at)}
+        return {call.run_id for call in self._first.history.calls} - known
+
+    def _knew_of(self, run_id: str, at: int) -> bool:
+        """Whether the run's end in the first region had come to the second by then."""
+        wrote = self._ended.get(run_id)
+        if wrote is None:
+            return False
+        arrivals = self._arrivals_of(run_id)
+        return any(written >= wrote and came <= at for written, came in arrivals)
+
+    def _arrivals_of(self, run_id: str) -> Sequence[tuple[int, int]]:
+        key = self._keys.get(run_id)
+        return () if key is None else self._copy.arrivals.get(("runs", key), ())
+
+    @property
+    def _keys(self) -> dict[str, Any]:
+        return {key.run_id: key for key in (*self._first.rows, *self._second.rows)}
+
+    def _doubles(self) -> tuple[Counter[str], list[Violation]]:
+        """Runs that ran in both regions, by why; and those for which there is no reason."""
+        counted, wrongs = Counter[str](), list[Violation]()
+        called = {call.run_id: call for call in reversed(self._first.history.calls)}
+        keys, seen = self._keys, set[str]()
+        for call in self._second.history.calls:
+            before = called.get(call.run_id)
+            if before is None or call.run_id in seen:
+                continue
+            wrote = self._ended.get(call.run_id)
+            arrivals = self._copy.arrivals.get(("runs", keys[call.run_id]), ())
+            if wrote is not None and any(at >= wrote and came < call.row_started_at for at, came in arrivals):
+                text = f"{call.run_id} ended at {wrote}, which the second region knew, and ran there at {call.began_at}"
+                wrongs.append(Violation(call.began_at, "a run that was known to be over ran again", text))
+            if wrote is None and not self._is_cut_short(call.run_id):
+                continue  # An earlier attempt, which failed and was known to have: this is the next.
+            seen.add(call.run_id)
+            counted[self._why(before.began_at, wrote)] += 1
+        return counted, wrongs
+
+    def _is_cut_short(self, run_id: str) -> bool:
+        return any(call.is_cut_short for call in self._first.history.calls if call.run_id == run_id)
+
+    def _why(self, began_at: int, ended_at: int | None) -> str:
+        if began_at > self._plan.cut_at:
+            return "ran in the first after the cut"
+        if ended_at is None or ended_at > self._plan.cut_at:
+            return "under way at the cut"
+        return "ended before the cut, and not known"
+
+    def _standby(self) -> Iterator[Violation]:
+        """Before its release a standby starts nothing, and writes nothing."""
+        for call in self._second.history.calls:
+            if call.began_at < self._plan.released_at:
+                yield Violation(call.began_at, "a standby ran something before it was released", call.run_id)
+        if self._it.standby_wrote:
+            yield Violation(self._plan.released_at, "a standby wrote", f"{self._it.standby_wrote} items")
+
+    def _lost(self) -> Iterator[Violation]:
+        now = self._it.loop.now
+        for violation in check_ledger(self._second, now - 15 * MINUTE):
+            if not self._was_unknown(violation):
+                yield violation
+        for key, row in self._second.rows.items():
+            if row.status.value not in TERMINAL and key.nominal_at <= now - 15 * MINUTE:
+                yield Violation(key.nominal_at, "a run never ended", f"{key.run_id}: {row.status}")
+
+    def _was_unknown(self, violation: Violation) -> bool:
+        """Whether a fire has an entry too many because the first region had written one that came after the release."""
+        found = _TWICE.search(violation.detail) if violation.promise == "a fire has more than one entry" else None
+        if found is None:
+            return False
+        tenant, name, epoch, nominal = found.groups()
+        key = RunKey(tenant, name, int(epoch), int(nominal))
+        came = [came for _, came in self._copy.arrivals.get(("runs", key), ())]
+        if not came or min(came) < self._plan.released_at:
+            return False
+        self.recorded_twice += 1
+        return True
+
+    def _changes(self) -> Counter[str]:
+        """Of what the first region's callers were told was done, how much is there."""
+        found = Counter[str]()
+        there = {entry.request_id for entry in self._second.store.state.audit.values()}
+        for request in self._first.history.requests:
+            if request.answer == "accepted":
+                found["kept" if request.request_id in there else "lost"] += 1
+        return found
+
+    def _damage(self) -> Counter[str]:
+        state, found = self._second.store.state, Counter[str]()
+        entries = Counter((entry.tenant, entry.subject, entry.link.seq) for entry in state.audit.values() if entry.link)
+        for (tenant, subject), head in state.audit_heads.items():
+            found["chains without their last entry"] += (tenant, subject, head.seq) not in entries
+        found["places in a chain taken twice"] += sum(number - 1 for number in entries.values())
+        found["fires recorded twice"] += self.recorded_twice
+        versions = {key for key, _ in state.definitions}
+        found["timers without their definition"] += sum(
+            ((timer.tenant, timer.schedule_id), timer.version) not in state.definitions
+            for timer in state.timers.values()
+        )
+        found["definitions without a timer"] += len(versions - set(state.timers))
+        return +found
+
+    def _takes_over(self) -> int:
+        began = [call.began_at for call in self._second.history.calls if call.began_at >= self._plan.released_at]
+        return min(began) - self._plan.released_at if began else 0
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """The report of one seed."""
+    plan = outcome.plan
+    how = "is cut off and lives on" if plan.lives_on else "dies"
+    fence = "" if not plan.lives_on else (", its rights are taken" if plan.is_revoked else ", it is held")
+    verdict = "nothing lost" if outcome.violation is None else f"BROKEN: {outcome.violation}"
+    yield f"seed {outcome.seed}: {verdict}"
+    yield (
+        f"  first     {how} at {_clock(plan.cut_at)}{fence} at {_clock(plan.fenced_at)}; "
+        f"lag up to {plan.lag.usual / SECOND:g} s, at worst {plan.lag.worst / SECOND:g} s"
+    )
+    heal = "never comes" if plan.heals_at is None else f"comes at {_clock(plan.heals_at)}"
+    runs = f"runs {outcome.takes_over_ms / SECOND:.1f} s later"
+    yield f"  second    released at {_clock(plan.released_at)}, {runs}; what was missing {heal}"
+    doubles = ", ".join(f"{number} {why}" for why, number in sorted(outcome.doubles.items())) or "none"
+    number = f"{sum(outcome.doubles.values())} of {outcome.fires} runs, at most {outcome.bound} were possible"
+    yield f"  doubles   {number}: {doubles}"
+    mended = ", ".join(f"{number} {name}" for name, number in sorted(outcome.mended.items())) or "nothing"
+    yield f"  mended    {mended}"
+    damage = ", ".join(f"{number} {name}" for name, number in sorted(outcome.damage.items())) or "none"
+    yield f"  changes   {outcome.changes['kept']} kept, {outcome.changes['lost']} lost; damage: {damage}"
+
+
+def _clock(at: int) -> str:
+    minutes, ms = divmod(at - START, MINUTE)
+    return f"{minutes:02}:{ms // SECOND:02}"
+
+
+PLANTS: Final = {
+    "standby-not-held": Planted(is_held=False),
+    "not-mended": Planted(mends=False),
+    "fences-not-raised": Planted(raises_fences=False),
+}
+
+
+def play(seed: int, planted: Planted = Planted()) -> Outcome:
+    """One fail-over."""
+    return Failover(seed, planted).play()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 when nothing was lost (or the planted fault was found), 1 otherwise."""
+    parser = argparse.ArgumentParser(prog="python -m simulator.failover", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0, help="the first seed (default 0)")
+    parser.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
+    parser.add_argument("--planted", choices=sorted(PLANTS), help="plant this fault; 0 only if it is found")
+    options = parser.parse_args(arguments)
+    planted = PLANTS.get(options.planted or "", Planted())
+    outcomes = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        outcomes.append(play(seed, planted))
+        print("\n".join(lines(outcomes[-1])), flush=True)
+    broken = sum(one.violation is not None for one in outcomes)
+    if len(outcomes) > 1:
+        print("\n".join(_summary(outcomes)))
+    return int(broken > 0) if options.planted is None else int(broken == 0)
+
+
+def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    doubles, mended, changes, damage = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    for one in outcomes:
+        doubles.update(one.doubles)
+        mended.update(one.mended)
+        changes.update(one.changes)
+        damage.update(one.damage)
+    fires, bound = sum(one.fires for one in outcomes), sum(one.bound for one in outcomes)
+    broken = sum(one.violation is not None for one in outcomes)
+    yield f"{len(outcomes)} fail-overs, {fires} runs: nothing was lost in {len(outcomes) - broken}"
+    yield f"ran twice: {sum(doubles.values())} of {bound} that might have ({dict(doubles)})"
+    yield f"mended: {dict(mended)}; changes: {dict(changes)}; damage: {dict(damage)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
