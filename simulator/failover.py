@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from cronfleet.domain.hold import Here, Mode
+from cronfleet.domain.hold import MAY_LACK, Here, Mode
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import RunKey
 from cronfleet.domain.tenant import Tenant
 from cronfleet.services.access import Caller
 from cronfleet.services.holds import Holds
+from cronfleet.services.retiming import Retimings
 from cronfleet.services.sweeper import Sweeper
 from simulator import population
 from simulator.checkers.ledger import check_ledger
@@ -75,6 +76,9 @@ class Planted:
     raises_fences: bool = True
 
 
+SOUND: Final = Planted()
+
+
 @dataclass
 class Outcome:
     """What came of one seed."""
@@ -96,12 +100,20 @@ class Outcome:
     """From the release to the first run that the second region starts."""
 
 
+class _Careless(Holds):
+    """A release that leaves the fences of shards where they are."""
+
+    def _take_over(self, rev: int, now: int) -> int:  # noqa: ARG002 - that is the fault
+        return now - MAY_LACK
+
+
 class Region(World):
     """One region: the whole installation, without the seals of the audit log and the deletion of tenants."""
 
-    def __init__(self, seed: int, loop: Loop, here: Here) -> None:
+    def __init__(self, seed: int, loop: Loop, here: Here, planted: Planted) -> None:
         super().__init__(seed, NONE, RATE, shards=SHARDS, loop=loop, here=here)
         self.is_alive = True
+        self._planted = planted
 
     def _sweep(self, process: Process) -> None:
         Sweeper(
@@ -114,11 +126,18 @@ class Region(World):
             retimings=self._retimings(process),
         ).sweep(process.now() + 100_000)
 
+    def _retimings(self, process: Process) -> Retimings:
+        made = super()._retimings(process)
+        if not self._planted.mends:
+            made._steps = {}  # noqa: SLF001 - so that nobody carries the job on
+        return made
+
     def operate(self, deed: Any) -> None:
         """An operator's request at this region's API."""
+        service = Holds if self._planted.raises_fences else _Careless
 
         def body(process: Process) -> Any:
-            return deed(Holds(store=self.wired(process), clock=process, ids=self.ids, shards=self.shards))
+            return deed(service(store=self.wired(process), clock=process, ids=self.ids, shards=self.shards))
 
         self.functions.invoke("api", body)
 
@@ -133,16 +152,17 @@ class Region(World):
 class Failover:
     """Two regions, and what happens to them."""
 
-    def __init__(self, seed: int, planted: Planted = Planted()) -> None:
+    def __init__(self, seed: int, planted: Planted = SOUND, schedules: int = SCHEDULES) -> None:
         self.seed = seed
+        self.schedules = schedules
         self.planted = planted
         rng = random.Random(f"{seed}/failover")
         self.plan = drawn_plan(rng)
         self.loop = Loop(START)
         self.replication = Replication(self.loop, random.Random(f"{seed}/replication"), self.plan.lag)
-        self.first = Region(seed, self.loop, Here(FIRST))
+        self.first = Region(seed, self.loop, Here(FIRST), planted)
         standby = "second" if planted.is_held else ""
-        self.second = Region(seed + 1_000_000, self.loop, Here(SECOND_REGION, standby))
+        self.second = Region(seed + 1_000_000, self.loop, Here(SECOND_REGION, standby), planted)
         self.second.ids, self.second.failing = self.first.ids, self.first.failing
         self.sides = [self.replication.attach(name, one.store.state) for name, one in self._regions()]
         self._populate(rng)
@@ -153,7 +173,7 @@ class Failover:
 
     def _populate(self, rng: random.Random) -> None:
         """Schedules of every kind, and callers who change what they say, until the first region is gone."""
-        names = [(rng.choice(population.TENANTS), f"job-{number:04}") for number in range(SCHEDULES)]
+        names = [(rng.choice(population.TENANTS), f"job-{number:04}") for number in range(self.schedules)]
         for tenant, name in names:
             at = START + rng.randint(0, MINUTE)
             spec = population.drawn_spec(rng, at)
@@ -195,8 +215,7 @@ class Failover:
 
     def _mend(self) -> None:
         """What had not come has come: what it brings into the second region's tables is looked at as well."""
-        if self.planted.mends:
-            self.second.operate(lambda holds: holds.mend(ADMIN, reason=f"{FIRST} is back"))
+        self.second.operate(lambda holds: holds.mend(ADMIN, reason=f"{FIRST} is back"))
 
     def play(self) -> Outcome:
         """From the beginning until the second region has come to rest."""
@@ -409,9 +428,9 @@ PLANTS: Final = {
 }
 
 
-def play(seed: int, planted: Planted = Planted()) -> Outcome:
+def play(seed: int, planted: Planted = SOUND, schedules: int = SCHEDULES) -> Outcome:
     """One fail-over."""
-    return Failover(seed, planted).play()
+    return Failover(seed, planted, schedules).play()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -421,7 +440,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=1, help="how many seeds (default 1)")
     parser.add_argument("--planted", choices=sorted(PLANTS), help="plant this fault; 0 only if it is found")
     options = parser.parse_args(arguments)
-    planted = PLANTS.get(options.planted or "", Planted())
+    planted = PLANTS.get(options.planted or "", SOUND)
     outcomes = []
     for seed in range(options.seed, options.seed + options.seeds):
         outcomes.append(play(seed, planted))

@@ -18,3 +18,11 @@ class HoldBody(Strict):
     reason: str = Field(
         min_length=1, max_length=300, pattern=TEXT, description="Shown to whoever asks why a fire did not start."
     )
+
+
+class MendBody(Strict):
+    """Why what came from another region is looked at again."""
+
+    model_config = shown({"reason": "eu-west-1 is back"})
+
+    reason: str = Field(min_length=1, max_length=300, pattern=TEXT, description="Kept in the audit log.")

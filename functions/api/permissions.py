@@ -125,6 +125,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("GET", "/v1/hold"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/hold"): Role.PLATFORM_ADMIN,
     ("DELETE", "/v1/hold"): Role.PLATFORM_ADMIN,
+    ("POST", "/v1/hold/mend"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/dead-letters/unreadable/{unreadable_id}/discard"): Role.PLATFORM_ADMIN,
     ("POST", "/v1/tenants"): Role.PLATFORM_ADMIN,
     ("GET", "/v1/tenants"): Role.PLATFORM_ADMIN,

@@ -54,6 +54,12 @@ def release(session: Session, reason: o.Reason = "", region: Region = None) -> N
     session.answer_fields(session.api.ask("DELETE", at("hold"), query=query).data)
 
 
+@command(app, "mend")
+def mend(session: Session, reason: o.NeededReason) -> None:
+    """Look again for what a fail-over lost, once the region that had failed is back."""
+    session.answer_fields(session.api.post(at("hold", "mend"), {"reason": reason}))
+
+
 def _held(session: Session, mode: str, reason: str, region: str | None) -> Any:
     body = {"mode": mode, "reason": reason}
     return session.api.ask("POST", at("hold"), body=body, query={"region": region}).data

@@ -14,7 +14,7 @@ from cronfleet.settings import from_environment
 
 from .. import parameters as p
 from ..hold_answers import InstallationAnswer
-from ..hold_schemas import HoldBody
+from ..hold_schemas import HoldBody, MendBody
 from ..reading import JSON
 from ..requests import caller_of, once_of
 
@@ -44,6 +44,18 @@ def hold(
     event = router.current_event.raw_event
     answer = _service().hold(caller_of(event), Mode(body.mode), reason=body.reason, region=region, once=once_of(event))
     return Response(200, JSON, answer.form)
+
+
+@router.post("/v1/hold/mend", summary="Look again for what a fail-over lost", status_code=202)
+def mend(
+    body: Annotated[MendBody, Body()],
+    idempotency_key: p.IdempotencyKey = None,  # noqa: ARG001 - for OpenAPI
+) -> Response[InstallationAnswer]:
+    """Once the region that had failed is back, and what it had still written has come: fires and attempts that nothing
+    here would start are queued. 409 where no standby was ever released.
+    """
+    event = router.current_event.raw_event
+    return Response(202, JSON, _service().mend(caller_of(event), reason=body.reason, once=once_of(event)).form)
 
 
 @router.delete("/v1/hold", summary="Release the installation")

@@ -145,3 +145,13 @@ def test_the_same_request_under_the_same_key_holds_once(quick: Api) -> None:
     first = ask(quick, "POST", DRAIN, headers={"Idempotency-Key": "k1"})
     again = ask(quick, "POST", DRAIN, headers={"Idempotency-Key": "k1"})
     assert first.json["hold"] == again.json["hold"]
+
+
+def test_what_a_fail_over_lost_is_looked_for_again_where_a_standby_was_released(quick: Api) -> None:
+    mend = {"reason": "eu-west-1 is back"}
+    assert quick.call("POST", "/v1/hold/mend", mend, role=ADMIN).status == 409
+    ask(quick, "POST", STANDBY)
+    assert quick.call("POST", "/v1/hold/mend", mend, role=ADMIN).status == 409
+    ask(quick, "DELETE")
+    assert quick.call("POST", "/v1/hold/mend", mend, role=ADMIN).status == 202
+    assert len(quick.store.open_retimings(10)) == 2

@@ -85,7 +85,7 @@ class Holds:
         self._shut(region)
         return self._obeyed(answer, region)
 
-    def mend(self, caller: Caller, *, reason: str) -> Answer:
+    def mend(self, caller: Caller, *, reason: str, once: Once | None = None) -> Answer:
         """Look once more for what was lost on the way to this region, now that what the other wrote has come after all.
 
         `Conflict` where no standby was ever released here, or it is one.
@@ -103,7 +103,7 @@ class Holds:
             entry = audit(caller, change_id, now, MEND, about, reason=reason, before=form, after=form)
             return Draft([InsertRetiming(job), entry], Answer(form))
 
-        return replace(self._changing.change(caller, None, decide), form=self.read())
+        return replace(self._changing.change(caller, once, decide), form=self.read())
 
     def _lacks_since(self, released_at: Instant) -> Instant:
         """Since when the copy may have lacked something, as the jobs say that mended it first."""
