@@ -104,6 +104,24 @@ def test_a_run_that_was_under_way_and_of_whose_claim_nobody_knows_is_taken_over(
     assert world.notes.counts["takeovers"] == 1
 
 
+def test_a_schedule_whose_newest_version_has_not_come_goes_on_by_the_one_before() -> None:
+    world = TakenOver()
+    world.store.here = Here("eu-west-1")
+    world.put(spec(60, payload={"for": "some"}))
+    del world.store.state.definitions[("acme", ID), 2]
+    world.store.here = Here("eu-central-1", "second")
+    world.release()
+    world.live(5 * 60)
+    assert world.timer().version == 3
+    stands_in = world.store.get_definition("acme", ID, 3)
+    assert stands_in is not None
+    assert (stands_in.spec.payload, stands_in.author) == (None, "cronfleet")
+    newest = max(world.store.state.runs, key=lambda key: key.nominal_at)
+    assert world.status(newest) is RunStatus.SUCCEEDED
+    edits = [entry for entry in world.store.state.audit.values() if entry.action == "edit" and entry.actor != "ada"]
+    assert "version 1 stands in" in edits[0].reason
+
+
 def test_fences_rise_past_all_that_the_other_region_can_have_drawn() -> None:
     world = TakenOver()
     before = world.store.get_lease(0)

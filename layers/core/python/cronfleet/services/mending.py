@@ -12,9 +12,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from cronfleet.domain.audit import SCHEDULER_ACTOR
+from cronfleet.domain.change import written
 from cronfleet.domain.claim import BatchId, RunTimer, ScheduleClaim, TimerKind, first_attempt
 from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.explanation import Explanation
+from cronfleet.domain.form import schedule_form
 from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import LATEST, SECOND, Instant, ceil_second
 from cronfleet.domain.late import Cause, Late
@@ -23,11 +26,11 @@ from cronfleet.domain.naming import nominals
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retiming import Retiming
 from cronfleet.domain.run import Run, RunKey, RunStatus
-from cronfleet.domain.schedule import Timer
+from cronfleet.domain.schedule import Definition, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.gates import MoveRunTimer
-from cronfleet.ports.job_store import InsertRun, InsertRunTimer, JobStore, Refused, Write
+from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTimer, JobStore, Refused, Write
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dossier import Dossier
@@ -37,6 +40,9 @@ MAX_STRETCHES: Final = 20
 NOMINALS: Final = 500
 """Of one stretch, that is one epoch of a schedule, as many are looked at."""
 
+MAX_VERSIONS: Final = 20
+"""So many are looked for that may stand in for one that is lost."""
+
 ROWS_PAGE: Final = 100
 MAX_ROW_PAGES: Final = 10
 
@@ -45,7 +51,7 @@ UNACCOUNTED: Final = frozenset({Code.QUEUED, Code.RESENT})
 
 
 class MendStep:
-    """The step of a job after a fail-over. It changes no timer of a schedule."""
+    """The step of a job after a fail-over. It changes a schedule only where what that says has not come."""
 
     def __init__(self, store: JobStore, clock: Clock, telemetry: Telemetry) -> None:
         self._store = store
@@ -53,7 +59,9 @@ class MendStep:
         self._telemetry = telemetry
 
     def concerns(self, job: Retiming, timer: Timer) -> bool:
-        """Whether anything of it came due since the copy may lack something; a dependant is told by its runs alone."""
+        """Whether it came due, or was changed, since the copy may lack something; of a dependant its runs alone tell."""
+        if timer.updated_at >= _since(job):
+            return True
         try:
             return isinstance(timer.trigger, AfterTrigger) or bool(
                 latest_fires(timer.trigger, _since(job) - 1, job.started_at, 1)
@@ -62,13 +70,40 @@ class MendStep:
             return False
 
     def decide(self, job: Retiming, timer: Timer, now: Instant) -> Retimed | None:
-        """Writes what is missing, and changes nothing of the schedule itself. Done again, it finds nothing to do."""
+        """Writes what is missing. Done again, it finds nothing to do."""
         self._note_skips(timer)
         for run in self._going_on(job, timer):
             self._mend_run(job, run, timer, now)
         for key in self._unaccounted(job, timer):
             self._mend_fire(key, timer, now)
-        return None
+        return self._stand_in(job, timer, now)
+
+    # --- what the schedule says ----------------------------------------------------------------------------------
+
+    def _stand_in(self, job: Retiming, timer: Timer, now: Instant) -> Retimed | None:
+        """A new version that says what the last one says that is there, where the timer's own has not come.
+
+        None of its runs could begin without. What it fires, and when, stands in the timer, and stays.
+        """
+        if self._definition(timer, timer.version) is not None:
+            return None
+        earlier = range(timer.version - 1, max(0, timer.version - 1 - MAX_VERSIONS), -1)
+        found = next((one for number in earlier if (one := self._definition(timer, number)) is not None), None)
+        if found is None:
+            self._telemetry.alarm("definition_lost", tenant=timer.tenant, schedule_id=timer.schedule_id)
+            return None
+        reason = f"version {timer.version} was lost with the other region; version {found.version} stands in for it"
+        after = written(replace(timer, version=timer.version + 1), job.job_id, now)
+        spec = replace(found.spec, trigger=timer.trigger)
+        definition = replace(
+            found, version=after.version, spec=spec, author=SCHEDULER_ACTOR, created_at=now, reason=reason
+        )
+        self._told("definitions_mended", RunKey(timer.tenant, timer.schedule_id, timer.epoch, now))
+        before_form, after_form = schedule_form(timer, found), schedule_form(after, definition)
+        return Retimed(after, before_form, after_form, reason, [InsertDefinition(definition)])
+
+    def _definition(self, timer: Timer, version: int) -> Definition | None:
+        return ask(partial(self._store.get_definition, timer.tenant, timer.schedule_id, version))
 
     # --- fires that nothing accounts for -------------------------------------------------------------------------
 
