@@ -59,7 +59,7 @@ class MendStep:
         self._telemetry = telemetry
 
     def concerns(self, job: Retiming, timer: Timer) -> bool:
-        """Whether it came due, or was changed, since the copy may lack something; of a dependant its runs alone tell."""
+        """Whether it came due or was changed since the copy may lack something; of a dependant its runs alone tell."""
         if timer.updated_at >= _since(job):
             return True
         try:
