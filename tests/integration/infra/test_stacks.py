@@ -60,3 +60,52 @@ def _name(arn: dict[str, Any]) -> str:
     """The name at the end of an ARN that CloudFormation will put together."""
     last = arn["Fn::Join"][1][-1].removeprefix(":").removeprefix("table/").removeprefix("event-bus/")
     return str(last).partition("/index/")[0]
+
+
+LIMITS = {
+    "AWS::Lambda::Function": ("FunctionName", 64),
+    "AWS::IAM::Role": ("RoleName", 64),
+    "AWS::SQS::Queue": ("QueueName", 80),
+    "AWS::DynamoDB::GlobalTable": ("TableName", 255),
+    "AWS::Logs::LogGroup": ("LogGroupName", 512),
+    "AWS::CloudWatch::Alarm": ("AlarmName", 255),
+    "AWS::CloudWatch::Dashboard": ("DashboardName", 255),
+    "AWS::Scheduler::Schedule": ("Name", 64),
+    "AWS::Events::EventBus": ("Name", 256),
+    "AWS::ApiGatewayV2::Api": ("Name", 128),
+    "AWS::SecretsManager::Secret": ("Name", 512),
+    "AWS::SSM::Parameter": ("Name", 1011),
+    "AWS::KMS::Alias": ("AliasName", 256),
+    "AWS::WAFv2::WebACL": ("Name", 128),
+    "AWS::CodeDeploy::Application": ("ApplicationName", 100),
+    "AWS::CodeDeploy::DeploymentGroup": ("DeploymentGroupName", 100),
+}
+"""Where resources have names of ours, and how long AWS lets them be."""
+
+LONGEST_NAME = 32
+
+
+def physical_names(assembly: Assembly) -> dict[str, list[str]]:
+    """The names that we give, by the type of what has them."""
+    return {
+        kind: [
+            str(resource["Properties"][key])
+            for resource in assembly.of_type(kind).values()
+            if isinstance(resource["Properties"].get(key), str)
+        ]
+        for kind, (key, _) in LIMITS.items()
+    }
+
+
+def test_two_installations_in_one_account_and_region_have_no_name_in_common(assemblies: dict[str, Assembly]) -> None:
+    one, other = (physical_names(assemblies[name]) for name in ("everything", "dev"))
+    for kind in LIMITS:
+        assert not set(one[kind]) & set(other[kind]), kind
+        assert len(set(one[kind])) == len(one[kind]), kind
+
+
+def test_an_installation_with_the_longest_name_has_no_name_that_aws_refuses(with_everything: Assembly) -> None:
+    longer = LONGEST_NAME - len("cronfleet")
+    for kind, names in physical_names(with_everything).items():
+        assert all("cronfleet" in name for name in names), kind
+        assert all(len(name) + longer <= LIMITS[kind][1] for name in names), kind
