@@ -27,6 +27,9 @@ FIELD_ONLY: Final = "shard"
 SERIES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {"lag": ((SERVICE, "tier"), (SERVICE, "shard"))}
 """The sets of dimensions of a metric that has several: lag is looked at by tier, and by shard."""
 
+PACKAGE: Final = "cronfleet"
+"""Every logger of the package is named by its module, and so stands below this one."""
+
 _TAKEN: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
 """Names that a log record has itself; the logging module raises on a field that would hide one."""
 
@@ -39,6 +42,10 @@ class CloudWatchTelemetry:
         self._namespace = namespace
         self._clock = clock
         self._logger = Logger(service=part)
+        # What the package's own loggers say comes out as the rest does: one object in one line, a traceback inside it.
+        # Otherwise it would be text, in which whoever made an error's message could end a line and begin another.
+        package = logging.getLogger(PACKAGE)
+        package.handlers[:], package.propagate = self._logger.handlers, False
 
     def count(self, metric: str, value: int = 1, **dimensions: str) -> None:
         """Add `value` to a counter."""

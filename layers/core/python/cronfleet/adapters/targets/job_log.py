@@ -39,6 +39,10 @@ def redirect(fields: Mapping[str, object], redact: Redaction, tail: LogTail, clo
     handler = logging.StreamHandler(out)
     handler.setFormatter(_Formatter(fields, redact))
     logging.root.handlers[:] = [handler, _Tailing(tail, redact)]
+    # What the worker's own loggers were given is not for the job's process.
+    package = logging.getLogger(LOGGER.partition(".")[0])
+    package.handlers.clear()
+    package.propagate = True
     logger = logging.getLogger(LOGGER)
     logger.setLevel(logging.INFO)
     for stream in ("stdout", "stderr"):
