@@ -97,6 +97,10 @@ CALLS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         "The store holds an item that cannot be read, or lacks one that must be there",
     ),
     "errands-failing": (("errand_failed", "operation_stopped"), "The clerk fails with errands"),
+    "executions-given-up": (
+        ("execution_given_up",),
+        "What was started elsewhere could not be seen or stopped in time, and may go on",
+    ),
     "long-workers-failing": (
         ("place_ended", "place_stuck", "places_killed"),
         "Processes of long workers die, stand still, or do not stop in time",
@@ -105,7 +109,9 @@ CALLS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
 }
 """Alarm → what parts call out (`Telemetry.alarm`) that sets it off, and its summary."""
 
-REPEATED: Final = frozenset({"sweeper-hindered", "errands-failing", "ticks-refused", "long-workers-failing"})
+REPEATED: Final = frozenset(
+    {"sweeper-hindered", "errands-failing", "executions-given-up", "ticks-refused", "long-workers-failing"}
+)
 """What may happen once without anybody's doing, and is made good by the next minute."""
 
 ROLLBACK_ALARMS: Final = (

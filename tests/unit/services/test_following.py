@@ -117,6 +117,7 @@ def test_what_does_not_stop_is_given_up_and_the_run_says_so() -> None:
     run = the_run(world)
     assert run.attempts[0].outcome is Outcome.TIMED_OUT
     assert "may go on" in str(run.attempts[0].error)
+    assert [name for name, _ in world.notes.alarms] == ["execution_given_up"]
 
 
 def test_a_cancelled_run_is_stopped_within_two_ticks_however_seldom_it_is_looked_at() -> None:

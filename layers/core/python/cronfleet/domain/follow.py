@@ -68,7 +68,14 @@ class Look:
     at: Instant
 
 
-Step: TypeAlias = Start | Stop | Look | Result
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The attempt is over with `result`; what was started for it may go on."""
+
+    result: Result
+
+
+Step: TypeAlias = Start | Stop | Look | GiveUp | Result
 """A result: the attempt is over."""
 
 
@@ -99,7 +106,7 @@ def decide_step(run: Run, execution: Execution, seen: Seen | None, now: Instant)
     # Counted from when it was first told to: whoever was to do that may have been away for long.
     if execution.stopping_at is not None and now >= execution.stopping_at + STOP_WAIT:
         found = "could not be seen" if seen is None else "did not stop"
-        return Result(how, f"given up {why}: it {found}, and may go on")
+        return GiveUp(Result(how, f"given up {why}: it {found}, and may go on"))
     return Stop(f"cronfleet stopped it {why}", now + STOP_LOOK)
 
 

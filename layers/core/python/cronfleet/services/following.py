@@ -11,7 +11,7 @@ from typing import Final, assert_never
 from cronfleet.domain.attempt import End, Result, handed_over
 from cronfleet.domain.attempt_log import LogLine
 from cronfleet.domain.execution import Execution
-from cronfleet.domain.follow import Look, Phase, Seen, Start, Stop, decide_step, next_look
+from cronfleet.domain.follow import GiveUp, Look, Phase, Seen, Start, Stop, decide_step, next_look
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.progress import MAX_TEXT_CHARACTERS, Progress
 from cronfleet.domain.reason import Code, Reason
@@ -103,6 +103,10 @@ class Following:
         match step:
             case Result():
                 self._finish(followed, step, seen)
+                return None
+            case GiveUp(result):
+                self._telemetry.alarm("execution_given_up", run_id=followed.run.key.run_id, error=result.error)
+                self._finish(followed, result, seen)
                 return None
             case Start():
                 return self._start(followed, now)
