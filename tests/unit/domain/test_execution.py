@@ -83,6 +83,8 @@ def test_an_end_counts_as_of_when_it_came_and_not_of_when_it_was_seen() -> None:
     failed = Result(Outcome.FAILED, "no")
     seen_late = decide_step(ROW, EXECUTION, Seen(Phase.OVER, failed, TWO + MINUTE), TWO + 3 * HOUR)
     assert seen_late == failed
-    stopped = decide_step(ROW, EXECUTION, Seen(Phase.OVER, failed, EXECUTION.deadline_at), TWO + 3 * HOUR)
+    told = replace(EXECUTION, deadline_at=EXECUTION.deadline_at + 700, stopping_at=EXECUTION.deadline_at + 800)
+    # A service that tells whole seconds says that what was stopped then had ended before its limit.
+    stopped = decide_step(ROW, told, Seen(Phase.OVER, failed, EXECUTION.deadline_at), TWO + 3 * HOUR)
     assert isinstance(stopped, Result)
     assert stopped.outcome is Outcome.TIMED_OUT

@@ -115,6 +115,8 @@ def _over(run: Run, execution: Execution, seen: Seen, now: Instant) -> Result:
     if result.outcome is Outcome.SUCCEEDED:
         return result
     ended_at = now if seen.ended_at is None else seen.ended_at
+    if execution.stopping_at is not None:
+        ended_at += SECOND - 1  # A service may tell whole seconds: what we stopped has not ended before that.
     if run.cancel is not None and run.cancel.at <= ended_at:
         return Result(Outcome.CANCELLED, result.error)
     if ended_at >= execution.deadline_at:
