@@ -14,7 +14,7 @@ import pytest
 
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.memory.job_store import MemoryJobStore
-from functions.api import handler, permissions
+from functions.api import handler, permissions, tracing
 from functions.api.routes import (
     audit,
     backfills,
@@ -157,6 +157,8 @@ def api_on(monkeypatch: pytest.MonkeyPatch, store: Any, clock: SettableClock, **
     monkeypatch.setattr(bootstrap, "SystemIds", lambda: ids)
     for cached in (
         permissions._admission,
+        tracing._settings,
+        tracing._tracing,
         keys._service,
         schedules._settings,
         schedules._service,

@@ -88,3 +88,41 @@ def test_long_workers_are_off_unless_they_are_switched_on(written: str, is_on: b
 def test_what_is_neither_on_nor_off_is_refused() -> None:
     with pytest.raises(SettingsError, match="CRONFLEET_LONG_WORKERS is 'yes': write true or false"):
         from_environment(environment={**WHOLE, settings.LONG_WORKERS: "yes"})
+
+
+def test_without_a_word_about_traces_none_leave_and_every_attempt_has_its_line() -> None:
+    found = from_environment(environment=WHOLE)
+    assert found.traces is None
+    assert (found.lines.success_ratio, found.lines.with_details) == (1.0, False)
+
+
+def test_where_traces_go_and_which_are_kept_is_read() -> None:
+    chosen = {settings.TRACE_RATIO: "0.25", settings.LATE_SECONDS: "5", settings.LOG_SUCCESS_RATIO: "0"}
+    environment = {**WHOLE, **chosen, settings.TRACES: "https://collector:4318/v1/traces", settings.LOG_DETAILS: "true"}
+    found = from_environment(environment=environment)
+    assert found.traces == settings.Traces("https://collector:4318/v1/traces", settings.Keeping(0.25, 5))
+    assert found.lines == settings.Lines(0.0, 5, with_details=True)
+
+
+def test_cloudwatch_is_the_endpoint_of_the_functions_own_region_and_signed_for() -> None:
+    environment = {**WHOLE, settings.TRACES: settings.CLOUDWATCH, "AWS_REGION": "eu-central-1"}
+    found = from_environment(environment=environment).traces
+    assert found is not None
+    assert (found.endpoint, found.region) == ("https://xray.eu-central-1.amazonaws.com/v1/traces", "eu-central-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (settings.TRACES, "collector:4318"),
+        (settings.TRACES, "clodwatch"),
+        (settings.TRACE_RATIO, "5"),
+        (settings.TRACE_RATIO, "-0.1"),
+        (settings.TRACE_RATIO, "nan"),
+        (settings.LATE_SECONDS, "soon"),
+        (settings.LOG_SUCCESS_RATIO, "1%"),
+    ],
+)
+def test_what_cannot_be_meant_about_traces_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is '{value}': write "):
+        from_environment(environment={**WHOLE, settings.TRACES: "https://collector/v1/traces", name: value})

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from cronfleet.adapters.dynamodb import schema
-from cronfleet.settings import RUN_QUEUES, TABLE_PREFIX, Oidc, from_environment
+from cronfleet.settings import (
+    LOG_SUCCESS_RATIO,
+    RUN_QUEUES,
+    TABLE_PREFIX,
+    TRACE_RATIO,
+    TRACES,
+    Oidc,
+    from_environment,
+)
 from infra.config.context import ConfigError, Context
 from infra.config.installation import Config, from_context, read
 from infra.config.tables import Capacity, Scaling, Warmth
@@ -280,3 +288,26 @@ def test_a_wrong_value_on_the_command_line_is_one_line_and_no_traceback(tmp_path
     assert done.returncode != 0
     assert "context 'shards' is 'none'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_where_spans_go_is_off_until_it_is_chosen() -> None:
+    assert chosen().traces.environment == {}
+    traces = chosen(traces__endpoint="cloudwatch", traces__ratio="0.2", logs__success_ratio="0.01").traces
+    assert traces.goes_to_cloudwatch
+    assert traces.environment == {TRACES: "cloudwatch", TRACE_RATIO: "0.2", LOG_SUCCESS_RATIO: "0.01"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("traces.endpoint", "http://collector:4318/v1/traces", "cloudwatch, or an https URL"),
+        ("traces.endpoint", "collector", "cloudwatch, or an https URL"),
+        ("traces.ratio", "5", "a number from 0 to 1"),
+        ("logs.success_ratio", "1%", "a number from 0 to 1"),
+        ("traces.late_seconds", "-1", "a whole number"),
+        ("logs.details", "yes", "true or false"),
+    ],
+)
+def test_a_wrong_choice_about_traces_is_refused_with_what_to_write(name: str, value: str, instead: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}.*write {instead}"):
+        from_context({name: value, "environments": {}})

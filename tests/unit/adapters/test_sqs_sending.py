@@ -15,7 +15,8 @@ from cronfleet.adapters.sqs.sending import MAX_REQUEST_BYTES, Entry, send_all
 from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
 from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.instant import SECOND
-from cronfleet.domain.run import LONG_QUEUE
+from cronfleet.domain.run import LONG_QUEUE, RunKey
+from cronfleet.domain.trace import TraceContext
 from cronfleet.ports.queues import DelayedMessage, Tick
 from tests.support.builders import message
 from tests.support.settable_clock import NOON
@@ -131,3 +132,19 @@ def test_the_queues_in_memory_hide_messages_for_as_long_as_the_real_ones() -> No
     assert TICKS.visibility_seconds == memory.TICK_VISIBILITY_SECONDS
     assert ERRANDS.visibility_seconds == memory.ERRAND_VISIBILITY_SECONDS
     assert TICKS.max_receive_count == memory.MAX_RECEIVE_COUNT
+
+
+def test_each_message_says_to_x_ray_of_which_trace_it_is_where_something_is_traced() -> None:
+    client = Client()
+    urls = dict.fromkeys((*RUN_QUEUES, "standard"), "https://runs")
+    asked = TraceContext("ab" * 16, "cd" * 8)
+    manual = message(NOON, key=RunKey("acme", "nightly", 1, NOON, "manual-1"), trace=asked)
+    SqsRunQueue(client, urls, 1.0).send([DelayedMessage(one, 0) for one in (message(NOON), manual)])  # type: ignore[arg-type]
+    ((_, entries),) = client.requests
+    headers = [entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"] for entry in entries]
+    fire = message(NOON).context.trace_id
+    assert headers[0].startswith(f"Root=1-{fire[:8]}-{fire[8:]};Parent=")
+    assert headers[0].endswith(";Sampled=1")
+    assert headers[1] == manual.context.xray_header, "whoever asked has decided"
+    SqsRunQueue(client, urls).send([DelayedMessage(message(NOON), 0)])  # type: ignore[arg-type]
+    assert "MessageSystemAttributes" not in client.requests[1][1][0]
