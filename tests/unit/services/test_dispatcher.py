@@ -1,6 +1,7 @@
 """The dispatcher, one at a time: what a tick does, and what it leaves to the next."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -139,6 +140,7 @@ def test_skipped_fires_have_their_ledger_row_with_the_reason() -> None:
     world.add(timer(cron("*/10 * * * *"), TWO, misfire=Misfire(MisfirePolicy.SKIP, grace_seconds=60)))
     report = world.tick()
     assert report.skips == 1
+    assert sum(json.loads(json.dumps(asdict(report)))["skip_reasons"].values()) == 1, "its log line can be written"
     row = world.store.get_run(RunKey("acme", "nightly", 1, TWO))
     assert row is not None
     assert (row.status, row.until_nominal_at) == (RunStatus.MISSED, TWO + 50 * MINUTE)

@@ -468,8 +468,8 @@ class Dispatcher:
                 if self._telling is not None:
                     self._telling.written(row)
                 report.noted += claim.is_shadow
-                report.skips += not claim.is_shadow
-                report.skip_reasons[skipped.reason.code.value] += not claim.is_shadow
+                if not claim.is_shadow:
+                    report.note_skip(skipped.reason.code.value)
                 event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
                 self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
 

@@ -1,6 +1,5 @@
 """What one tick of a dispatcher did, in counts."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -50,7 +49,8 @@ class TickReport:
     fires: int = 0
     caught_up: int = 0
     skips: int = 0
-    skip_reasons: Counter[str] = field(default_factory=Counter)
+    # No Counter: `asdict` makes pairs its keys, which no log line can hold.
+    skip_reasons: dict[str, int] = field(default_factory=dict)
     """The skips, by the code of their reason."""
     noted: int = 0
     """Entries of what held schedules would have fired; no loss, and so no skip."""
@@ -59,6 +59,11 @@ class TickReport:
     parks: int = 0
     retimes: int = 0
     errands: int = 0
+
+    def note_skip(self, reason: str) -> None:
+        """Count a skip by the code of its reason."""
+        self.skips += 1
+        self.skip_reasons[reason] = self.skip_reasons.get(reason, 0) + 1
 
 
 def publish(report: TickReport, telemetry: Telemetry) -> None:
