@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from cronfleet.adapters.memory.errands import remove_errand
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.errand import ErrandKind
 from cronfleet.domain.follow import LONGEST_LOOK, STOP_LOOK
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.overlap import Overlap
+from cronfleet.domain.retiming import Cause, Retiming
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Outcome, Run, RunStatus
 from cronfleet.domain.schedule import Policies, Spec
@@ -17,6 +19,7 @@ from cronfleet.domain.slot import live
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import OneShotTrigger
 from cronfleet.ports.tenants import PutTenant
+from cronfleet.services.mending import MendStep
 from tests.support.builders import at
 from tests.support.elsewhere import MACHINE, FollowedWorld
 from tests.support.lived import ACME
@@ -280,6 +283,26 @@ def test_an_errand_whose_message_is_lost_comes_again() -> None:
     world.live(5 * 60)
     assert the_run(world).status is RunStatus.SUCCEEDED
     assert not world.store.get_errand("acme", ErrandKind.EXECUTION, the_run(world).key.run_id)
+
+
+def test_after_a_fail_over_an_execution_whose_errand_has_not_come_is_followed_again() -> None:
+    world = world_of(limit=3600, lasts=lambda _: 60)
+    world.live(15)
+    for key in list(world.store.state.errands):
+        remove_errand(world.store.state, key)
+    world.live(5 * 60)
+    assert the_run(world).status is RunStatus.RUNNING
+    job, timer = (
+        Retiming("0job", Cause.FAILOVER, "", "eu-west-1", TWO // SECOND, world.clock.now()),
+        world.timer("nightly"),
+    )
+    step = MendStep(world.store, world.clock, world.notes)
+    for _ in range(2):
+        step.decide(job, timer, world.clock.now())
+    assert world.notes.counts["runs_mended"] == 1
+    world.live(60)
+    assert the_run(world).status is RunStatus.SUCCEEDED
+    world.check_followed()
 
 
 def test_a_clerk_that_was_away_for_hours_finds_the_end_and_when_it_came() -> None:

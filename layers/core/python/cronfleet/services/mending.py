@@ -34,6 +34,7 @@ from cronfleet.ports.job_store import InsertDefinition, InsertRun, InsertRunTime
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.dossier import Dossier
+from cronfleet.services.execution_errands import made_up_for
 from cronfleet.services.retimed import Retimed
 
 MAX_STRETCHES: Final = 20
@@ -166,7 +167,12 @@ class MendStep:
                 return
 
     def _mend_run(self, job: Retiming, run: Run, timer: Timer, now: Instant) -> None:
-        """The timer of its next attempt, where there is none that would wake it."""
+        """The timer of its next attempt, or the errand of what goes on elsewhere, where there is none to wake it."""
+        if run.execution is not None:
+            errand = ask(partial(made_up_for, self._store, run.key, timer.shard, now))
+            if errand is not None and self._wrote([errand]):
+                self._told("runs_mended", run.key)
+            return
         due_at = ceil_second(max(now, run.retry_at or 0, 0 if run.lease_until is None else run.lease_until + SECOND))
         kind = TimerKind.RETRY if run.attempt else TimerKind.QUEUED
         waits = replace(
