@@ -129,7 +129,7 @@ def _environment(config: Config, part: Part) -> dict[str, str]:
         # Empty: zones come from the pinned tzdata package, never from the host.
         "PYTHONTZPATH": "",
         "POWERTOOLS_SERVICE_NAME": part.name,
-        "POWERTOOLS_METRICS_NAMESPACE": settings.namespace_of(config.prefix),
+        settings.METRICS_NAMESPACE: settings.namespace_of(config.prefix),
         **config.traces.environment,
         **part.environment,
     }

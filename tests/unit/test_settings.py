@@ -126,3 +126,9 @@ def test_cloudwatch_is_the_endpoint_of_the_functions_own_region_and_signed_for()
 def test_what_cannot_be_meant_about_traces_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"{name} is '{value}': write "):
         from_environment(environment={**WHOLE, settings.TRACES: "https://collector/v1/traces", name: value})
+
+
+def test_metrics_have_the_installations_name_also_where_its_tables_have_another() -> None:
+    assert settings.metrics_namespace({settings.TABLE_PREFIX: "cronfleet-prod"}) == "Cronfleet-prod"
+    restored = {settings.TABLE_PREFIX: "cronfleet-prod-r1", settings.METRICS_NAMESPACE: "Cronfleet-prod"}
+    assert settings.metrics_namespace(restored) == "Cronfleet-prod"

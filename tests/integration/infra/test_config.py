@@ -15,6 +15,7 @@ from cronfleet.settings import (
     Oidc,
     from_environment,
 )
+from infra.alarms import alarms
 from infra.config.context import ConfigError, Context
 from infra.config.installation import Config, from_context, read
 from infra.config.tables import Capacity, Scaling, Warmth
@@ -58,6 +59,17 @@ def test_a_choice_that_means_nothing_is_refused_wherever_it_stands() -> None:
         chosen({"prod": {"alarms": {"tresholds": {"lag": 3}}}}, environment="prod")
     with pytest.raises(ConfigError, match=r"'shard' is not known: write shards"):
         chosen(shard="3")
+
+
+def test_restored_tables_have_a_prefix_of_their_own_and_nothing_else_is_renamed() -> None:
+    config = chosen(tables__prefix="cronfleet-r1")
+    assert (config.prefix, config.tables.prefix) == ("cronfleet", "cronfleet-r1")
+    names = {name for spec in alarms(config) for name in re.findall(r"cronfleet-[a-z0-9-]+", str(spec))}
+    assert "cronfleet-r1-schedules" in names
+    assert "cronfleet-schedules" not in names
+    assert "cronfleet-ticker" in names
+    with pytest.raises(ConfigError, match=r"'tables\.prefix'"):
+        chosen(tables__prefix="Restored!")
 
 
 def test_every_choice_there_is_stands_in_the_guide() -> None:

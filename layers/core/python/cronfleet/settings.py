@@ -210,6 +210,10 @@ def _late_seconds(env: Mapping[str, str]) -> int:
     return int(text)
 
 
+METRICS_NAMESPACE: Final = "POWERTOOLS_METRICS_NAMESPACE"
+"""As Powertools calls it."""
+
+
 def namespace_of(prefix: str) -> str:
     """Under which name CloudWatch keeps the metrics of the installation whose names begin with `prefix`.
 
@@ -219,9 +223,9 @@ def namespace_of(prefix: str) -> str:
 
 
 def metrics_namespace(environment: Mapping[str, str] | None = None) -> str:
-    """The namespace of this process's metrics."""
+    """The namespace of this process's metrics: what it is told, since its tables may have another prefix than it."""
     env = os.environ if environment is None else environment
-    return namespace_of(env.get(TABLE_PREFIX, "cronfleet"))
+    return env.get(METRICS_NAMESPACE) or namespace_of(env.get(TABLE_PREFIX, "cronfleet"))
 
 
 def from_environment(*needed: str, environment: Mapping[str, str] | None = None) -> Settings:
