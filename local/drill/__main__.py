@@ -6,6 +6,7 @@ It does harm, so it starts a stack of its own; `--state-dir` holds it on one tha
 import argparse
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,12 +46,16 @@ class Drill:
     courses: dict[str, Course] = field(default_factory=dict)
 
     def hold(self, groups: Sequence[Sequence[Cause]]) -> None:
-        """Cause, wait for every alarm of the group, undo; at the end wait until all is well."""
+        """Cause, wait for every alarm of the group, undo; at the end wait until all is well.
+
+        Somebody else looks meanwhile: an alarm may go off and be over while the next cause is still being made.
+        """
+        threading.Thread(target=self._keep_looking, daemon=True).start()
         for group in groups:
             for cause in group:
                 _say(f"now: {cause.what}")
+                self.courses = self.courses | {name: Course(cause, time.monotonic()) for name in cause.alarms}
                 cause.begin(self.stack)
-                self.courses |= {name: Course(cause, time.monotonic()) for name in cause.alarms}
             names = [name for cause in group for name in cause.alarms]
             self._wait(names, "alarm_after", BEGIN_SECONDS)
             for cause in group:
@@ -63,6 +68,10 @@ class Drill:
     def _wait(self, names: Sequence[str], what: Literal["alarm_after", "ok_after"], seconds: float) -> None:
         until = time.monotonic() + seconds
         while any(getattr(self.courses[name], what) is None for name in names) and time.monotonic() < until:
+            time.sleep(1)
+
+    def _keep_looking(self) -> None:
+        while True:
             self._look()
             time.sleep(LOOK_SECONDS)
 
@@ -72,13 +81,9 @@ class Drill:
             if states.get(name) == ALARM and course.alarm_after is None:
                 course.alarm_after = now - course.begun_at
                 _say(f"  {name} went off after {course.alarm_after:.0f} s")
-            if (
-                states.get(name) == OK
-                and course.alarm_after is not None
-                and course.ended_at
-                and course.ok_after is None
-            ):
-                course.ok_after = max(0.0, now - course.ended_at)
+            if states.get(name) == OK and course.alarm_after is not None and course.ok_after is None:
+                # What only happened once may be over before anything is undone.
+                course.ok_after = 0.0 if course.ended_at is None else now - course.ended_at
                 _say(f"  {name} is over")
 
     def report(self) -> bool:
