@@ -1,4 +1,4 @@
-"""The whole installation as a CDK app: four stacks that know each other and nothing of any AWS account."""
+"""The whole installation as a CDK app: its stacks, which know each other and nothing of any AWS account."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,6 +10,7 @@ from infra.config.installation import APPLICATION, from_context
 from infra.stacks.control_plane import ControlPlane
 from infra.stacks.data_plane import DataPlane
 from infra.stacks.edge import EdgeStack
+from infra.stacks.long_workers import LongWorkersStack
 from infra.stacks.observability import Observability
 from infra.stacks.state import State
 
@@ -34,6 +35,10 @@ def build(context: Mapping[str, object], outdir: str | None = None) -> cdk.App:
     data_plane.add_stack_dependency(state)
     control_plane.add_stack_dependency(data_plane)
     control_plane.add_stack_dependency(state)
+    if config.long_workers.enabled and not config.local:
+        long_workers = LongWorkersStack(app, f"{config.prefix}-long-workers", config)
+        long_workers.add_stack_dependency(data_plane)
+        long_workers.add_stack_dependency(state)
     if config.edge is not None and config.api.domain is not None:
         edge = EdgeStack(app, f"{config.prefix}-edge", config, config.edge, config.api.domain)
         edge.add_stack_dependency(state)

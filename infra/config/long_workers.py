@@ -17,6 +17,12 @@ SIZES: Final = {
 }
 """CPU units of a Fargate task (1,024 are one processor), and the megabytes of memory that each may have."""
 
+ECR_IMAGE: Final = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)[:@].+")
+"""An image in ECR, with the account, the region and the name of its repository."""
+
+ECR_IMAGE: Final = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)[:@].+")
+"""An image in ECR, with the account, the region and the name of its repository."""
+
 ENDPOINTS, PUBLIC, NAT, EXISTING = "endpoints", "public", "nat", "existing"
 NETWORKS: Final = (ENDPOINTS, PUBLIC, NAT, EXISTING)
 """How tasks reach AWS, and what else they reach: `endpoints` nothing else, the others the internet, or what is there.
@@ -65,11 +71,15 @@ class LongWorkers:
 
 def long_workers_of(context: Context, *, local: bool) -> LongWorkers:
     """The choices under `long_workers`. On the local stack they are on, as processes beside the emulator."""
+    network, image = _network(context), context.text("long_workers.image")
+    if image and network.kind == ENDPOINTS and not ECR_IMAGE.fullmatch(image):
+        instead = "an image in ECR with its tag or digest: without a way to the internet no other can be pulled"
+        context.refuse("long_workers.image", image, instead)
     minimum = context.number("long_workers.min_tasks", 1, 1, MOST_TASKS)
     cpu = context.number("long_workers.cpu", 1024, min(SIZES), max(SIZES))
     return LongWorkers(
         enabled=context.flag("long_workers.enabled", default=local),
-        image=context.text("long_workers.image"),
+        image=image,
         cpu=cpu,
         memory_mb=_memory_mb(context, cpu),
         jobs_at_once=context.number("long_workers.jobs_at_once", 1, 1, MOST_JOBS_AT_ONCE),
@@ -86,7 +96,7 @@ def long_workers_of(context: Context, *, local: bool) -> LongWorkers:
         protection_minutes=context.number("long_workers.protection_minutes", 150, 1, LONGEST_PROTECTION_MINUTES),
         has_spot=context.flag("long_workers.spot"),
         on_demand_tasks=context.number("long_workers.on_demand_tasks", 1, 0, MOST_TASKS),
-        network=_network(context),
+        network=network,
     )
 
 

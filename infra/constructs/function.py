@@ -78,7 +78,7 @@ class Function(Construct):
             timeout=cdk.Duration.seconds(part.size.timeout_seconds),
             role=self.role,
             log_group=self.log_group,
-            environment=_environment(config, part),
+            environment=environment_of(config, part),
             # On AWS old versions stay: the alias can be set back to one in a second. They go with the function.
             current_version_options=lambda_.VersionOptions(
                 removal_policy=cdk.RemovalPolicy.DESTROY if config.local else cdk.RemovalPolicy.RETAIN
@@ -121,7 +121,8 @@ def _pollers(trigger: Trigger) -> lambda_.ProvisionedPollerConfig | None:
     )
 
 
-def _environment(config: Config, part: Part) -> dict[str, str]:
+def environment_of(config: Config, part: Part) -> dict[str, str]:
+    """What the part reads from its environment, wherever it runs."""
     return {
         settings.TABLE_PREFIX: config.tables.prefix,
         settings.SHARDS: str(config.shards),

@@ -47,9 +47,10 @@ class Worker(Function):
         }
         part = Part("worker", SIZE, variant=tier, environment=environment)
         super().__init__(scope, construct_id, config, code, part)
-        self._grant_store(job_store)
+        let_attempt(self.role, job_store)
         event_bus.grant_tell(self.role)
-        self._grant_targets()
+        let_read_secrets(self.role)
+        _grant(self.role, "lambda:InvokeFunction", "lambda", "function", TARGET_FUNCTIONS)
         let_call_targets(self.role, config, part.function_name)
         own_queue = run_queues.by_tier[tier]
         # A message that comes before its time goes back to where it came from, with the delay that is left.
@@ -57,34 +58,34 @@ class Worker(Function):
         # Of its own, so that one tier's backlog never takes the account's whole concurrency from the others.
         self.take_from(own_queue.queue, config.triggers.workers[tier])
 
-    def _grant_store(self, job_store: JobStore) -> None:
-        """What an attempt reads and writes, from its start to its end."""
-        job_store.grant(self.role, schema.SCHEDULES, LOOK_UP + CHANGE)
-        # A receipt is put on the condition that the row still has the fence of its attempt.
-        job_store.grant(self.role, schema.RUNS, LOOK_UP + QUERY + APPEND + CHECK)
-        # A late message of a deleted tenant leaves no row.
-        job_store.grant(self.role, schema.RUNS, DELETE)
-        # Tenants' records and freezes, and the noticeboard, on which it says of targets what it has found.
-        job_store.grant(self.role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + APPEND)
-        # Schedules whose runs die one after the other are paused, with an entry of that.
-        job_store.grant(self.role, schema.AUDIT, APPEND)
-        job_store.grant(self.role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
-        job_store.grant(self.role, schema.BREAKERS, LOOK_UP + APPEND)
-        job_store.grant(self.role, schema.CALENDARS, LOOK_UP)
-        job_store.grant(self.role, schema.RECEIPTS, APPEND)
-        job_store.grant(self.role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
-        # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
-        job_store.grant(self.role, schema.ATTEMPTS, APPEND + DELETE)
 
-    def _grant_targets(self) -> None:
-        for action, service, resource, name in (
-            ("secretsmanager:GetSecretValue", "secretsmanager", "secret", SECRETS),
-            ("lambda:InvokeFunction", "lambda", "function", TARGET_FUNCTIONS),
-        ):
-            arn = cdk.Stack.of(self).format_arn(
-                service=service,
-                resource=resource,
-                resource_name=name,
-                arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-            )
-            self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))
+def let_attempt(role: iam.Role, job_store: JobStore) -> None:
+    """Let `role` read and write what an attempt needs, from its start to its end."""
+    job_store.grant(role, schema.SCHEDULES, LOOK_UP + CHANGE)
+    # A receipt is put on the condition that the row still has the fence of its attempt.
+    job_store.grant(role, schema.RUNS, LOOK_UP + QUERY + APPEND + CHECK)
+    # A late message of a deleted tenant leaves no row.
+    job_store.grant(role, schema.RUNS, DELETE)
+    # Tenants' records and freezes, and the noticeboard, on which it says of targets what it has found.
+    job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + APPEND)
+    # Schedules whose runs die one after the other are paused, with an entry of that.
+    job_store.grant(role, schema.AUDIT, APPEND)
+    job_store.grant(role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
+    job_store.grant(role, schema.BREAKERS, LOOK_UP + APPEND)
+    job_store.grant(role, schema.CALENDARS, LOOK_UP)
+    job_store.grant(role, schema.RECEIPTS, APPEND)
+    job_store.grant(role, schema.SLOTS, QUERY + LOOK_UP + CHANGE)
+    # What an attempt said; of a tenant that was deleted meanwhile it is taken back.
+    job_store.grant(role, schema.ATTEMPTS, APPEND + DELETE)
+
+
+def let_read_secrets(role: iam.Role) -> None:
+    """Let `role` read the secrets that schedules may name."""
+    _grant(role, "secretsmanager:GetSecretValue", "secretsmanager", "secret", SECRETS)
+
+
+def _grant(role: iam.Role, action: str, service: str, resource: str, name: str) -> None:
+    arn = cdk.Stack.of(role).format_arn(
+        service=service, resource=resource, resource_name=name, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+    role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))
