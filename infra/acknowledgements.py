@@ -22,7 +22,7 @@ class Acknowledgement:
     """One finding of `rule` at the constructs `at`, whose paths begin with a stack's name without the prefix.
 
     `finding` is what the rule found, where it may find several: an ARN after `arn:<partition>:`, with `{region}` and
-    `{account}` for those of the stack.
+    `{account}` for those of the stack and `{prefix}` for how names begin; or `ANYTHING`.
     """
 
     rule: str
@@ -32,12 +32,13 @@ class Acknowledgement:
 
 
 _WORKERS = tuple(f"data-plane/Worker{name.capitalize()}/Role" for name in settings.FUNCTION_QUEUES)
+_LONG = "long-workers/LongWorker"
 _ROUTES = "control-plane/Gateway/HttpApi"
 
 ACKNOWLEDGED: Final = (
     Acknowledgement(
         WILDCARD,
-        (*_WORKERS, "control-plane/Clerk/Role"),
+        (*_WORKERS, "control-plane/Clerk/Role", f"{_LONG}/TaskRole"),
         "Which secrets sign webhooks and address channels is said by tenants, at any time. An operator lets a secret "
         "in by giving it a name that begins with cronfleet/; no other can be read.",
         "secretsmanager:{region}:{account}:secret:cronfleet/*",
@@ -66,9 +67,35 @@ ACKNOWLEDGED: Final = (
     ),
     Acknowledgement(
         WILDCARD,
-        (*_WORKERS, "control-plane/Clerk/Role", "control-plane/Api/Role"),
+        (*_WORKERS, "control-plane/Clerk/Role", "control-plane/Api/Role", f"{_LONG}/TaskRole"),
         "Where spans go to CloudWatch: xray:PutTraceSegments knows no resource that it could be narrowed to.",
         ANYTHING,
+    ),
+    Acknowledgement(
+        WILDCARD,
+        (f"{_LONG}/TaskRole",),
+        "A task protects itself while it has a job, and its id is drawn when it starts. The others of this cluster are "
+        "long workers too.",
+        "ecs:{region}:{account}:task/{prefix}-long-workers/*",
+    ),
+    Acknowledgement(
+        WILDCARD,
+        (f"{_LONG}/ExecutionRole",),
+        "A token for ECR is for no repository, and IAM takes no other resource for it. What may be pulled with it is "
+        "one repository.",
+        ANYTHING,
+    ),
+    Acknowledgement(
+        "ECS2",
+        (f"{_LONG}/Task",),
+        "What stands there are names and addresses of this installation. Secrets are read from Secrets Manager, when a "
+        "job begins, by its role.",
+    ),
+    Acknowledgement(
+        "ECS4",
+        (f"{_LONG}/Cluster",),
+        "How many places there are and how many have jobs is told by the workers themselves, and scales them; memory "
+        "and processor of each task would be paid for by the metric and looked at by nobody.",
     ),
     Acknowledgement(
         NO_AUTHORIZATION,

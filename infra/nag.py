@@ -17,7 +17,7 @@ def check(app: cdk.App, config: Config) -> None:
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     for one in ACKNOWLEDGED:
         for construct in _constructs(app, config, one):
-            acknowledged = cdk.Acknowledgment(id=_id(construct, one), reason=one.reason)
+            acknowledged = cdk.Acknowledgment(id=_id(construct, config, one), reason=one.reason)
             cdk.Validations.of(construct).acknowledge(acknowledged)
 
 
@@ -32,7 +32,7 @@ def _constructs(app: cdk.App, config: Config, one: Acknowledgement) -> Iterator[
             yield found
 
 
-def _id(construct: IConstruct, one: Acknowledgement) -> str:
+def _id(construct: IConstruct, config: Config, one: Acknowledgement) -> str:
     rule = f"{PACK}::{PACK}-{one.rule}"
     if not one.finding:
         return rule
@@ -40,7 +40,8 @@ def _id(construct: IConstruct, one: Acknowledgement) -> str:
         return f"{rule}[Resource::{ANYTHING}]"
     stack = cdk.Stack.of(construct)
     region, account = (_shown(value, name) for value, name in ((stack.region, "Region"), (stack.account, "AccountId")))
-    return f"{rule}[Resource::arn:<AWS::Partition>:{one.finding.format(region=region, account=account)}]"
+    finding = one.finding.format(region=region, account=account, prefix=config.prefix)
+    return f"{rule}[Resource::arn:<AWS::Partition>:{finding}]"
 
 
 def _shown(value: str, name: str) -> str:

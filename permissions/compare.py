@@ -14,7 +14,13 @@ from permissions.templates import Part, Statement, Templates
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
-KEPT: Final[Mapping[tuple[str, str, str], str]] = {}
+KEPT: Final[Mapping[tuple[str, str, str], str]] = {
+    (
+        "long-worker",
+        "ecs:UpdateTaskProtection",
+        "-long-workers/*",
+    ): "asked by HTTP of the agent inside the task, which does it with the role of the task",
+}
 """(part, action, end of the ARN) → why it is granted although the code that is read makes no such request."""
 
 

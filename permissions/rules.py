@@ -19,6 +19,9 @@ EVERYTHING: Final[Mapping[str, str]] = {
 }
 """Actions that AWS takes on no resource in particular → why."""
 
+TASKS: Final = "-long-workers/*"
+"""How the ARN of the tasks of the installation's own cluster ends: the id of one is drawn when it starts."""
+
 PATTERNS: Final = (*CHOSEN.values(), "arn:aws:logs:REGION:ACCOUNT:log-group:*:*")
 """ARNs with a wildcard that are meant: what tenants name, and the streams of one log group."""
 
@@ -191,6 +194,8 @@ def _granted(templates: Templates) -> Iterator[tuple[Role, Statement]]:
 def _is_meant(resource: str) -> bool:
     if resource in PATTERNS:
         return True
+    if resource.startswith("arn:aws:ecs:REGION:ACCOUNT:task/") and resource.endswith(TASKS):
+        return resource.count("*") == 1
     # The streams of one log group.
     return resource.startswith("arn:aws:logs:") and resource.endswith(":*") and resource.count("*") == 1
 

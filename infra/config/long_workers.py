@@ -20,9 +20,6 @@ SIZES: Final = {
 ECR_IMAGE: Final = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)[:@].+")
 """An image in ECR, with the account, the region and the name of its repository."""
 
-ECR_IMAGE: Final = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?/([a-z0-9._/-]+)[:@].+")
-"""An image in ECR, with the account, the region and the name of its repository."""
-
 ENDPOINTS, PUBLIC, NAT, EXISTING = "endpoints", "public", "nat", "existing"
 NETWORKS: Final = (ENDPOINTS, PUBLIC, NAT, EXISTING)
 """How tasks reach AWS, and what else they reach: `endpoints` nothing else, the others the internet, or what is there.

@@ -4,13 +4,17 @@ Without a NAT gateway, and so without a way to the internet, unless the installa
 endpoints inside the VPC.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.config.installation import Config
 from infra.config.long_workers import ENDPOINTS, EXISTING, NAT, PUBLIC, Network
+from infra.constructs.log_group import log_group
+from infra.constructs.service_principal import acting_for_this_account
 
 ZONES: Final = 2
 
@@ -40,9 +44,10 @@ class LongNetwork(Construct):
         else:
             self.vpc = self._new(config, network)
             self.subnets = ec2.SubnetSelection(subnet_group_name="tasks")
-        self.security_groups = self._security_groups(config, network)
+        self.security_groups = self._security_groups(network)
         if network.kind == ENDPOINTS:
-            self._add_endpoints()
+            traced = {"Traces": ec2.InterfaceVpcEndpointAwsService.XRAY} if config.traces.goes_to_cloudwatch else {}
+            self._add_endpoints({**SERVICES, **traced})
 
     def _existing(self, network: Network) -> ec2.IVpc:
         # By what is written down, and not by a look-up: the synthesis needs no credentials.
@@ -81,10 +86,16 @@ class LongNetwork(Construct):
             },
         )
         # What was refused is what is looked for when something cannot be reached; the rest would be paid for in vain.
-        vpc.add_flow_log("Refused", traffic_type=ec2.FlowLogTrafficType.REJECT)
+        kept = log_group(self, "RefusedLogs", config, f"/aws/ecs/{config.prefix}-long-workers-refused")
+        role = iam.Role(self, "RefusedRole", assumed_by=acting_for_this_account(self, "vpc-flow-logs.amazonaws.com"))
+        vpc.add_flow_log(
+            "Refused",
+            destination=ec2.FlowLogDestination.to_cloud_watch_logs(kept, role),
+            traffic_type=ec2.FlowLogTrafficType.REJECT,
+        )
         return vpc
 
-    def _security_groups(self, config: Config, network: Network) -> list[ec2.ISecurityGroup]:
+    def _security_groups(self, network: Network) -> list[ec2.ISecurityGroup]:
         if network.security_group_ids:
             return [
                 ec2.SecurityGroup.from_security_group_id(self, f"Tasks{number}", one, mutable=False)
@@ -94,19 +105,18 @@ class LongNetwork(Construct):
             self,
             "Tasks",
             vpc=self.vpc,
-            security_group_name=f"{config.prefix}-long-workers",
             description="Long workers: nobody reaches them",
             allow_all_outbound=True,
         )
         return [group]
 
-    def _add_endpoints(self) -> None:
+    def _add_endpoints(self, services: Mapping[str, ec2.InterfaceVpcEndpointAwsService]) -> None:
         group = ec2.SecurityGroup(
             self, "Endpoints", vpc=self.vpc, description="AWS, for long workers", allow_all_outbound=False
         )
         for tasks in self.security_groups:
             group.add_ingress_rule(tasks, ec2.Port.HTTPS, "from long workers")
-        for name, service in SERVICES.items():
+        for name, service in services.items():
             ec2.InterfaceVpcEndpoint(
                 self,
                 name,

@@ -20,13 +20,13 @@ from infra.constructs.log_group import log_group
 from infra.constructs.long_network import LongNetwork
 from infra.constructs.run_queues import RunQueues
 from infra.constructs.service_principal import acting_for_this_account
-from infra.constructs.target_roles import target_settings
 from infra.constructs.worker import let_attempt, let_read_secrets
 from infra.image import DOCKERFILE, build_folder
 
 TAKES: Final = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility")
 PULLS: Final = ("ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage")
-PROTECTS_ITSELF: Final = ("ecs:GetTaskProtection", "ecs:UpdateTaskProtection")
+PROTECTS_ITSELF: Final = ("ecs:UpdateTaskProtection",)
+"""Asked of the agent inside the task, which does it with the role of the task."""
 
 JOBS: Final = "CRONFLEET_LONG_JOBS"
 STOP_SECONDS: Final = "CRONFLEET_LONG_STOP_SECONDS"
@@ -75,6 +75,8 @@ class LongWorker(Construct):
         let_attempt(role, JobStore(self._config))
         EventBus(self._config).grant_tell(role)
         let_read_secrets(role)
+        if self._config.traces.goes_to_cloudwatch:
+            role.add_to_policy(iam.PolicyStatement(actions=["xray:PutTraceSegments"], resources=["*"]))
         queue = self._queues().by_tier[LONG_QUEUE]
         # A message that comes before its time goes back to where it came from, with the delay that is left.
         queue.grant_send(role)
@@ -113,7 +115,7 @@ class LongWorker(Construct):
         )
         container = task.add_container(
             "Worker",
-            container_name="worker",
+            container_name="long-worker",
             image=self._image(),
             environment=self._environment(),
             readonly_root_filesystem=True,
@@ -165,7 +167,6 @@ class LongWorker(Construct):
                 settings.RUN_QUEUE_URLS: self._queues().urls,
                 settings.WEBHOOK_ALLOWED_NETWORKS: self._config.webhook_allowed_networks,
                 **EventBus(self._config).settings,
-                **target_settings(self._config),
                 JOBS: str(self._choice.jobs_at_once),
                 STOP_SECONDS: str(self._choice.stop_seconds),
                 PROTECTION_MINUTES: str(self._choice.protection_minutes),

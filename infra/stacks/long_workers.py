@@ -4,13 +4,19 @@ import aws_cdk as cdk
 from constructs import Construct
 
 from infra.config.installation import Config
-from infra.constructs.long_network import LongNetwork
+from infra.constructs.long_network import ZONES, LongNetwork
 from infra.constructs.long_worker import LongWorker
 from infra.stacks.environment import environment_of
 
 
 class LongWorkersStack(cdk.Stack):
     """The network, the cluster, and the service that takes from the queue of long runs."""
+
+    @property
+    def availability_zones(self) -> list[str]:
+        """Those of the region at the deployment: looked up at the synthesis they would need credentials."""
+        zones = cdk.Fn.get_azs()
+        return [cdk.Fn.select(number, zones) for number in range(ZONES)]
 
     def __init__(self, scope: Construct, construct_id: str, config: Config) -> None:
         super().__init__(scope, construct_id, description="Cronfleet: long workers", env=environment_of(config))

@@ -67,6 +67,9 @@ EVERYTHING: Final = {
     "workers.standard.max_concurrency": "",
     "workers.standard.pollers.minimum": "5",
     "workers.standard.pollers.maximum": "50",
+    "long_workers.enabled": "true",
+    "long_workers.spot": "true",
+    "long_workers.jobs_at_once": "2",
 }
 """Every option that an installation may take, at once."""
 

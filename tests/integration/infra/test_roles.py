@@ -38,14 +38,14 @@ def test_no_part_may_do_what_its_code_never_asks_for(templates: dict[str, Templa
 
 
 def test_every_reason_is_still_needed(templates: dict[str, Templates], code: Code) -> None:
-    parts = templates["prod"].parts("cronfleet")
+    parts = templates["everything"].parts("cronfleet")
     found = {
         (part.folder, need.action, need.places[0].rpartition("-")[2])
         for part in parts
         for need in of_code(part, code.requests(part.folder), "cronfleet")
     }
     assert set(NEVER) <= found, "reading the code finds no way to these any more: take them out of NEVER"
-    roles = templates["prod"].roles()
+    roles = templates["everything"].roles()
     granted = {(part.name, action) for part in parts for one in roles[part.role].statements for action in one.actions}
     assert {key[:2] for key in KEPT} <= granted
 

@@ -352,11 +352,8 @@ def retimings(settings: Settings) -> "Retimings":
     return Retimings(store=store, clock=clock, ids=SystemIds(), telemetry=watch, steps=steps)
 
 
-def worker(settings: Settings, handlers_package: str, shift: "Shift | None" = None) -> "Worker":
-    """Executes runs. The modules of `handlers_package` register the jobs that are written in Python.
-
-    `shift` is that of a long worker.
-    """
+def worker(settings: Settings, handlers_package: str) -> "Worker":
+    """Executes runs. The modules of `handlers_package` register the jobs that are written in Python."""
     from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.executions import AllExecutions
@@ -385,7 +382,6 @@ def worker(settings: Settings, handlers_package: str, shift: "Shift | None" = No
         events=_events(settings),
         elsewhere=Elsewhere(AllExecutions(roles), settings.shards),
         report=AttemptReport(watch, _attempt_tracing(settings, traces), settings.lines),
-        shift=shift,
     )
 
 
@@ -420,7 +416,39 @@ def long_worker(settings: Settings, handlers_package: str, task: LongTask) -> "L
     source = SqsRunSource(polling_client(), (settings.run_queue_urls or {})[LONG_QUEUE], clock)
     shift = LongShift(source=source, protection=_protection(task), clock=clock, telemetry=watch, tell=task.tell)
     placed = settings if not task.metadata else _with_log_place(settings, task.metadata)
-    return LongWorker(worker=worker(placed, handlers_package, shift), shift=shift, source=source, telemetry=watch)
+    carrying_out = _worker_of_long_runs(placed, handlers_package, shift, watch)
+    return LongWorker(worker=carrying_out, shift=shift, source=source, telemetry=watch)
+
+
+def _worker_of_long_runs(
+    settings: Settings, handlers_package: str, shift: "Shift", watch: "CloudWatchTelemetry"
+) -> "Worker":
+    """As `worker`, for what keeps one busy for hours: it calls nothing in a tenant's account, and hands nothing on."""
+    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
+    from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+    from cronfleet.adapters.targets.long_targets import LongTargets
+    from cronfleet.services.attempt_report import AttemptReport
+    from cronfleet.services.worker import Worker
+
+    clock, traces = SystemClock(), tracing(settings, "worker", watch)
+    return Worker(
+        store=_store(settings),
+        run_queue=_run_queue(settings),
+        targets=LongTargets(
+            receipts=DynamoReceipts(settings.table_prefix, dynamodb_client(), clock),
+            clock=clock,
+            handlers_package=handlers_package,
+            allowed_networks=settings.webhook_allowed_networks,
+            log_place=_log_place(settings),
+            job_spans=traces,
+        ),
+        clock=clock,
+        ids=SystemIds(),
+        telemetry=watch,
+        events=_events(settings),
+        report=AttemptReport(watch, _attempt_tracing(settings, traces), settings.lines),
+        shift=shift,
+    )
 
 
 def _protection(task: LongTask) -> "Protection":
