@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import time_machine
 from standardwebhooks import Webhook
+from standardwebhooks.webhooks import WebhookVerificationError
 
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets.addresses import Address
@@ -333,3 +335,37 @@ def test_a_secret_that_cannot_be_read_is_tried_again_and_one_of_another_tenant_i
         result = deliver(receiver, secret=SECRET, secrets=OneSecret(error=error))
         assert result == Result(Outcome.FAILED, str(error), retryable)
     assert not receiver.received
+
+
+# --- replayed ----------------------------------------------------------------------------------------------------
+
+
+def test_a_delivery_sent_again_later_or_under_another_id_or_time_does_not_verify(receiver: Receiver) -> None:
+    """Time and id are signed with the body, so whoever recorded a delivery can change none of them."""
+    deliver(receiver, secret=SECRET)
+    (request,) = receiver.received
+    key, headers = Webhook(SIGNING_KEY), dict(request.headers)
+    key.verify(request.body, headers)
+    sent_at = int(headers["webhook-timestamp"])
+    for name, value in (("webhook-id", "run_other"), ("webhook-timestamp", str(sent_at + 1))):
+        with pytest.raises(WebhookVerificationError):
+            key.verify(request.body, {**headers, name: value})
+    with pytest.raises(WebhookVerificationError), time_machine.travel(sent_at + 301, tick=False):
+        key.verify(request.body, headers)
+    # Within the five minutes the id is what tells a receiver that it has done this already: no attempt has another.
+    deliver(receiver, secret=SECRET, attempt=2)
+    assert receiver.received[1].headers["webhook-id"] == headers["webhook-id"]
+
+
+def test_no_header_of_a_delivery_holds_what_could_end_it(receiver: Receiver) -> None:
+    """Ids are of letters, digits and a few marks, and a trace is ours: nothing that a caller wrote is a header."""
+    deliver(receiver, secret=SECRET, payload={"a": "x\r\ncookie: y"})
+    (request,) = receiver.received
+    assert not [name for name in request.headers if name.lower() == "cookie"]
+    known = {"accept-encoding", "content-length", "content-type", "host", "traceparent", "user-agent"}
+    ours = {name.lower() for name in request.headers} - known
+    assert ours == {"webhook-id", "webhook-timestamp", "webhook-signature", "cronfleet-run-id", "cronfleet-attempt"}
+    url = "https://hooks.test/a\r\ncookie:%20y"
+    result = deliver(receiver, url)
+    assert len(receiver.received) == 1 or "cookie" not in receiver.received[1].headers
+    assert "\n" not in (result.error or "")
