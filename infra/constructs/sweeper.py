@@ -47,6 +47,8 @@ class Sweeper(Function):
         job_store.grant(self.role, schema.RETIMINGS, LOOK_UP + APPEND + DELETE)
         job_store.grant(self.role, schema.SCHEDULES, (), indexes=(schema.BY_TENANT,))
         job_store.grant_walk(self.role, schema.SCHEDULES, schema.BY_TENANT)
+        # A fire that is in no book may have been changed away: who did that stands in the audit log.
+        job_store.grant(self.role, schema.AUDIT, LOOK_UP_MANY, indexes=(schema.BY_SUBJECT,))
         # It seals the audit log, of which it may say what holds an end, and nothing about what an entry says.
         job_store.grant(self.role, schema.CHAINS, UPDATE, indexes=(schema.UNSEALED,))
         # What it closes the books by, rows that it ends, and the log that it reads.

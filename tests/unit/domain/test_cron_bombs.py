@@ -1,7 +1,5 @@
 """Cron bombs: no expression costs a search more than a stated number of days, however rarely it fires."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from cronfleet.domain import cron, zones
@@ -27,7 +25,7 @@ RARE = (
 
 
 @pytest.fixture
-def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The days from which a search for a day went on."""
     days: list[int] = []
     real = Cron._next_day
@@ -37,7 +35,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         return real(self, day)
 
     monkeypatch.setattr(Cron, "_next_day", counting)
-    yield days
+    return days
 
 
 @pytest.mark.parametrize("expression", RARE)
