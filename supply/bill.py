@@ -32,8 +32,10 @@ CORE: Final = "layers/core/python/cronfleet"
 FUNCTIONS: Final = "functions"
 IGNORED: Final = frozenset({"__pycache__"})
 _FROM: Final = re.compile(
-    r"^FROM +(?:--platform=\S+ +)?(?P<image>\S+?)(?:@(?P<digest>sha256:[0-9a-f]{64}))?(?: +AS .*)?$", re.I
+    r"^FROM +(?:--platform=\S+ +)?(?P<image>[^\s@]+)(?:@(?P<digest>sha256:[0-9a-f]{64}))?(?: +AS +(?P<stage>\S+))?$",
+    re.I,
 )
+_ARGUMENT: Final = re.compile(r"^ARG +(\w+)=(\S+)$", re.MULTILINE)
 
 
 def bill(root: Path = ROOT) -> Mapping[str, Any]:
@@ -101,16 +103,20 @@ def _digest(root: Path, folder: str) -> str:
     return found.hexdigest()
 
 
-def _images(root: Path) -> Iterator[dict[str, Any]]:
+def _images(root: Path) -> Sequence[dict[str, Any]]:
     """What the containers are built on; the host of an image's name is where it is fetched, and no part of it."""
+    found: dict[str, dict[str, Any]] = {}
     for file in sorted((root / FUNCTIONS).rglob("Dockerfile")):
-        stages: set[str] = set()
-        for line in file.read_text(encoding="utf-8").splitlines():
-            stage = re.search(r" AS (\S+)$", line.strip(), re.I)
-            base = _FROM.match(line.strip())
+        text, stages = file.read_text(encoding="utf-8"), set[str]()
+        defaults = dict(_ARGUMENT.findall(text))
+        for line in text.splitlines():
+            said = re.sub(r"\$\{(\w+)\}", lambda one: defaults.get(one[1], one[0]), line.strip())
+            base = _FROM.match(said)
             if base and base["image"] not in stages:
-                yield _image(base["image"], base["digest"])
-            stages |= {stage[1]} if stage else set()
+                image = _image(base["image"], base["digest"])
+                found[image["bom-ref"]] = image
+            stages |= {base["stage"]} if base and base["stage"] else set()
+    return list(found.values())
 
 
 def _image(name: str, digest: str | None) -> dict[str, Any]:

@@ -69,11 +69,18 @@ def test_what_a_container_is_built_on_is_on_it_without_the_host_it_comes_from(tm
     shutil.copytree(ROOT / "layers", tmp_path / "layers", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     digest = "b" * 64
-    lines = f"FROM public.example.com/lambda/python:3.14@sha256:{digest} AS build\nFROM build\n"
+    base = f"public.example.com/lambda/python:3.14@sha256:{digest}"
+    lines = f"ARG BASE={base}\nFROM ${{BASE}} AS build\nFROM ${{BASE}}\nFROM build\n"
     (tmp_path / "functions/worker/Dockerfile").write_text(lines)
     [image] = [one for one in bill(tmp_path)["components"] if one["bom-ref"] == "lambda/python:3.14"]
     assert (image["name"], image["version"]) == ("lambda/python", "3.14")
     assert image["hashes"] == [{"alg": "SHA-256", "content": digest}]
+
+
+def test_what_the_long_workers_image_is_built_on_is_on_it() -> None:
+    containers = [one for one in COMPONENTS.values() if one["type"] == "container"]
+    assert [one["name"] for one in containers] == ["python"]
+    assert containers[0]["version"].startswith(DEPLOYED_ON["python_version"])
 
 
 def test_the_command_writes_the_bill_where_it_is_told_to(tmp_path: Path) -> None:
