@@ -13,6 +13,7 @@ from cronfleet.domain.tenant import TIERS
 from infra import prices
 from infra.alarms import FAILING, FUNCTIONS_OF
 from infra.config.installation import Config
+from infra.config.traces import TRACED
 from infra.metrics import Expression, Metric, Names, Search, by_id, sum_of, total
 
 Unit = Literal["seconds", "count", "percent", "dollars"]
@@ -301,6 +302,7 @@ def _hands(names: Names) -> Row:
                     Line("messages", total(names.own("worker", "messages_unanswered", tier=tier) for tier in TIERS)),
                     Line("heartbeats", names.own("worker", "beats_unanswered")),
                     Line("shards taken by another", names.own("dispatcher", "leases_lost")),
+                    Line("spans lost", total(names.own(part, "spans_lost") for part in sorted(TRACED))),
                     Line("events not told", total(names.own(part, "events_lost") for part in ("worker", "dispatcher"))),
                 ),
             ),

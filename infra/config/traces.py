@@ -9,6 +9,15 @@ from cronfleet import settings
 from cronfleet.domain.span import DEFAULT_LATE_SECONDS, DEFAULT_RATIO
 from infra.config.context import Context
 
+TRACED: Final = frozenset({"api", "worker", "clerk"})
+"""The parts that deliver spans: a run's are drawn by whoever sees an attempt end, the dispatcher's among them."""
+
+SENDING: Final = frozenset({"dispatcher", "sweeper"})
+"""The parts that send runs to their queues, and name their traces there."""
+
+ENDING: Final = frozenset({"worker", "clerk"})
+"""The parts that see attempts end."""
+
 MOST_LATE_SECONDS: Final = 24 * 3600
 _URL: Final = re.compile(r"https://[\w.-]+(:\d+)?/\S+|http://(127\.0\.0\.1|localhost)(:\d+)?/\S+")
 
@@ -33,17 +42,18 @@ class Traces:
         """Whether functions need the right to deliver spans."""
         return self.endpoint == settings.CLOUDWATCH
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """As a function reads it: nothing where it is as a function has it by itself."""
-        chosen = {
-            settings.TRACES: (self.endpoint, ""),
-            settings.TRACE_RATIO: (self.ratio, DEFAULT_RATIO),
-            settings.LATE_SECONDS: (self.late_seconds, DEFAULT_LATE_SECONDS),
-            settings.LOG_SUCCESS_RATIO: (self.log_success_ratio, 1.0),
-            settings.LOG_DETAILS: (str(self.log_details).lower(), "false"),
-        }
-        return {name: str(value) for name, (value, default) in chosen.items() if value != default}
+    def environment(self, part: str) -> Mapping[str, str]:
+        """What the function of a part reads of it."""
+        read: dict[str, str] = {}
+        if part in TRACED | SENDING:
+            read |= {settings.TRACES: self.endpoint, settings.TRACE_RATIO: str(self.ratio)}
+        if part in ENDING:
+            read |= {
+                settings.LATE_SECONDS: str(self.late_seconds),
+                settings.LOG_SUCCESS_RATIO: str(self.log_success_ratio),
+                settings.LOG_DETAILS: str(self.log_details).lower(),
+            }
+        return read
 
 
 def traces_of(context: Context, *, local: bool) -> Traces:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam
@@ -13,14 +12,12 @@ from constructs import Construct
 
 from cronfleet import settings
 from infra.config.installation import Config
+from infra.config.traces import TRACED
 from infra.config.triggers import Trigger
 from infra.constructs.code import Code
 from infra.constructs.log_group import log_group
 from infra.constructs.rollout import LIVE, Rollout, Shift
 from infra.constructs.service_principal import acting_for_this_account
-
-TRACED: Final = frozenset({"api", "worker", "clerk"})
-"""The parts that deliver spans: a run's are drawn by whoever sees an attempt end, the dispatcher's among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +128,6 @@ def environment_of(config: Config, part: Part) -> dict[str, str]:
         "PYTHONTZPATH": "",
         "POWERTOOLS_SERVICE_NAME": part.name,
         settings.METRICS_NAMESPACE: settings.namespace_of(config.prefix),
-        **config.traces.environment,
+        **config.traces.environment(part.name),
         **part.environment,
     }

@@ -7,12 +7,10 @@ import pytest
 
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.settings import (
-    LOG_SUCCESS_RATIO,
     RUN_QUEUES,
     TABLE_PREFIX,
-    TRACE_RATIO,
-    TRACES,
     Oidc,
+    Settings,
     from_environment,
 )
 from infra.alarms import alarms
@@ -302,11 +300,23 @@ def test_a_wrong_value_on_the_command_line_is_one_line_and_no_traceback(tmp_path
     assert "Traceback" not in done.stderr
 
 
+def read_by_a_worker(config: Config) -> Settings:
+    told = config.traces.environment("worker")
+    return from_environment(environment={TABLE_PREFIX: "cronfleet", "AWS_REGION": "eu-west-1", **told})
+
+
 def test_where_spans_go_is_off_until_it_is_chosen() -> None:
-    assert chosen().traces.environment == {}
+    assert (
+        from_environment(environment={TABLE_PREFIX: "cronfleet", **chosen().traces.environment("worker")}).traces
+        is None
+    )
     traces = chosen(traces__endpoint="cloudwatch", traces__ratio="0.2", logs__success_ratio="0.01").traces
     assert traces.goes_to_cloudwatch
-    assert traces.environment == {TRACES: "cloudwatch", TRACE_RATIO: "0.2", LOG_SUCCESS_RATIO: "0.01"}
+    found = from_environment(
+        environment={TABLE_PREFIX: "cronfleet", "AWS_REGION": "eu-west-1", **traces.environment("worker")}
+    )
+    assert found.traces is not None
+    assert (found.traces.region, found.traces.keeping.ratio, found.lines.success_ratio) == ("eu-west-1", 0.2, 0.01)
 
 
 @pytest.mark.parametrize(

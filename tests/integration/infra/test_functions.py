@@ -16,19 +16,22 @@ ERASES = {"dynamodb:BatchWriteItem"}
 READS = {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 WRITES = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"}
 ROLES = (settings.INSTALLATION, settings.TRUST_IS_ENFORCED)
+SENDS = (settings.TRACES, settings.TRACE_RATIO)
+ENDS = (*SENDS, settings.LATE_SECONDS, settings.LOG_SUCCESS_RATIO, settings.LOG_DETAILS)
 NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
     "dead_letters": {settings.EVENT_BUS},
-    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS, *ROLES},
-    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
-    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS},
+    "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS, *ROLES, *ENDS},
+    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
+    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
     "api": {
         *(settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS),
         *(settings.INSTALLATION, settings.TARGET_CALLERS, settings.LONG_WORKERS),
+        *SENDS,
     },
     "authorizer": {settings.EDGE_SECRET, *(setting for setting, _ in OIDC.values())},
     **{
-        worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS, *ROLES}
+        worker: {settings.RUN_QUEUE_URLS, settings.WEBHOOK_ALLOWED_NETWORKS, settings.EVENT_BUS, *ROLES, *ENDS}
         for worker in WORKERS
     },
 }

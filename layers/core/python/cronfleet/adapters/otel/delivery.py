@@ -21,6 +21,9 @@ TOTAL_SECONDS: Final = 1.5
 REST_SECONDS: Final = 60.0
 """How long nothing is sent after a delivery that failed."""
 
+RESTING: Final = "resting"
+"""Why a delivery fails that is not tried, soon after one that was."""
+
 WORTH_PACKING: Final = 2_048
 """Bytes from which a body is sent compressed."""
 
@@ -48,7 +51,7 @@ class Delivery:
     def post(self, body: bytes) -> None:
         """Deliver `body`. Raises `Failed`, also without asking while a failure is fresh."""
         if time.monotonic() < self._rests_until:
-            raise Failed("resting")
+            raise Failed(RESTING)
         try:
             with _within(TOTAL_SECONDS):
                 self._post(body)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from opentelemetry.sdk.resources import Resource
 
-from cronfleet.adapters.otel.delivery import Delivery, Failed, Sign
+from cronfleet.adapters.otel.delivery import RESTING, Delivery, Failed, Sign
 from cronfleet.adapters.otel.encoding import encoded, readable
 from cronfleet.adapters.otel.jobs import job_spans
 from cronfleet.domain.span import Span
@@ -78,8 +78,11 @@ class OtelTracing:
         return body
 
     def _lost(self, count: int, why: str) -> None:
-        if count > 0:
-            self._telemetry.count("spans_lost", count, reason=why)
+        if count <= 0:
+            return
+        self._telemetry.count("spans_lost", count)
+        if why != RESTING:  # Of that the failure before has told.
+            self._telemetry.event("spans_lost", reason=why, spans=count)
 
     def _resource(self, part: str) -> Resource:
         if part not in self._resources:
