@@ -60,6 +60,21 @@ class Folder:
         return self.path / "emulator.log"
 
     @property
+    def long_worker(self) -> Path:
+        """What the processes of the long worker tell each other."""
+        return self.path / "long-worker"
+
+    @property
+    def long_worker_record(self) -> Path:
+        """Which process is the long worker."""
+        return self.path / "long-worker.json"
+
+    @property
+    def long_worker_log(self) -> Path:
+        """What the long worker prints, with the log lines of its jobs."""
+        return self.path / "long-worker.log"
+
+    @property
     def front_record(self) -> Path:
         """Which process is the front."""
         return self.path / "front.json"

@@ -18,6 +18,7 @@ from local.errors import StackError
 from local.folder import Folder
 from local.gateway import Gateway
 from local.journal import Journal
+from local.long_worker import LongWorker
 from local.options import ROOT, Options
 from local.screen import Screen
 from local.steps import alone
@@ -40,6 +41,8 @@ class Running:
     gateway: Gateway
     journal: Journal
     observatory: Observatory
+    long_worker: LongWorker
+    long_journal: Journal
     key: str
 
     def describe(self) -> None:
@@ -48,6 +51,7 @@ class Running:
             "supervisor": os.getpid(),
             "emulator": self.emulator.process.pid,
             "front": self.gateway.front.pid,
+            "long_worker": self.long_worker.process.pid,
         }
         facts = {"url": self.gateway.url, "key": self.key, "emulator": self.emulator.endpoint, "processes": processes}
         written = self.folder.description.with_suffix(".new")
@@ -94,7 +98,9 @@ def _product(
         with screen.step("demo schedules"):
             demo.register(api)
     deployment.set_polling(aws, enabled=True)
-    return Running(folder, running_emulator, aws, gateway, journal, observatory, key)
+    long_worker = LongWorker(folder, aws, running_emulator.endpoint, deployed.outputs["TablePrefix"])
+    long_journal = Journal(folder.long_worker_log)
+    return Running(folder, running_emulator, aws, gateway, journal, observatory, long_worker, long_journal, key)
 
 
 def _emulator(options: Options, folder: Folder, screen: Screen) -> Emulator:

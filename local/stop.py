@@ -10,6 +10,7 @@ from local import deployment, emulator
 from local.aws import Aws
 from local.folder import Folder
 from local.gateway import stop_front
+from local.long_worker import stop_long_worker
 from local.screen import Screen
 
 LOOK_SECONDS: Final = 0.1
@@ -23,8 +24,10 @@ def stop(folder: Folder, screen: Screen) -> None:
     folder.description.unlink(missing_ok=True)
     running = emulator.running(folder)
     if running is None:
+        stop_long_worker(folder)
         return
     with screen.step("stopping, and keeping what is registered"):
+        stop_long_worker(folder)
         _settle(Aws(running.endpoint))
         complaint = emulator.stop(running, folder)
     if complaint:

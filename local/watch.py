@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from itertools import chain
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -39,8 +40,9 @@ def _watch(running: Running, screen: Screen) -> None:
     while True:
         emulator.require_alive(running.emulator, running.folder)
         _keep_front(running, screen)
+        _keep_long_worker(running, screen)
         bell.ring()
-        for record in running.journal.new_records():
+        for record in chain(running.journal.new_records(), running.long_journal.new_records()):
             forwarder.take(record)
             running.observatory.take(record)
             attempt = finished_attempt(record)
@@ -64,6 +66,14 @@ class _Every:
         if time.monotonic() >= self._next:
             self._action()
             self._next = time.monotonic() + self._seconds
+
+
+def _keep_long_worker(running: Running, screen: Screen) -> None:
+    ended = running.long_worker.keep_going()
+    if ended is not None:
+        running.describe()
+        there = running.long_worker.process.pid
+        screen.note(f"the long worker (process {ended.pid}) had ended; started again as process {there}")
 
 
 def _keep_front(running: Running, screen: Screen) -> None:
