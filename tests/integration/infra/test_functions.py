@@ -51,9 +51,16 @@ def test_a_function_gets_the_settings_it_reads_and_no_others(on_aws: Assembly, f
     assert ours == {settings.TABLE_PREFIX, settings.SHARDS, settings.STANDBY} | NEEDS[function]
 
 
-def test_all_settings_there_are_reach_some_function(on_aws: Assembly) -> None:
+def test_all_settings_there_are_reach_some_function_of_some_installation(
+    assemblies: dict[str, Assembly],
+) -> None:
     known = {value for value in vars(settings).values() if str(value).startswith("CRONFLEET_")}
-    given = {name for function in FUNCTIONS for name in variables(on_aws, function)}
+    given = {
+        name
+        for one in ("prod", "everything", "local")
+        for function in FUNCTIONS
+        for name in variables(assemblies[one], function)
+    }
     assert known <= given
 
 
