@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from cronfleet import settings
 from permissions.atoms import Request
 from permissions.flow import Flow
 from permissions.needs import Need, of_code, of_key, of_platform
@@ -14,12 +15,18 @@ from permissions.templates import Part, Statement, Templates
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
+SPANS: Final = "spans are delivered by HTTPS, with a signature and without a client of AWS"
+
 KEPT: Final[Mapping[tuple[str, str, str], str]] = {
     (
         "long-worker",
         "ecs:UpdateTaskProtection",
         "-long-workers/*",
     ): "asked by HTTP of the agent inside the task, which does it with the role of the task",
+    **{
+        (part, "xray:PutTraceSegments", "*"): SPANS
+        for part in ("api", "clerk", *(f"worker-{name}" for name in settings.FUNCTION_QUEUES))
+    },
 }
 """(part, action, end of the ARN) → why it is granted although the code that is read makes no such request."""
 
