@@ -25,7 +25,7 @@ KEPT: Final[Mapping[tuple[str, str, str], str]] = {
     ): "asked by HTTP of the agent inside the task, which does it with the role of the task",
     **{
         (part, "xray:PutTraceSegments", "*"): SPANS
-        for part in ("api", "clerk", *(f"worker-{name}" for name in settings.FUNCTION_QUEUES))
+        for part in ("api", "clerk", "long-worker", *(f"worker-{name}" for name in settings.FUNCTION_QUEUES))
     },
 }
 """(part, action, end of the ARN) → why it is granted although the code that is read makes no such request."""
