@@ -110,7 +110,8 @@ def put_values(stack: Drilled, spec: AlarmSpec) -> None:
     """As many bad values as the alarm takes, in the oldest of the periods that it looks at."""
     metric = next(iter(metrics_of(spec.metric).values()))
     now, period = datetime.now(UTC), metric.period_seconds
-    value = spec.threshold + 1 if spec.comparison == "above" else spec.threshold - 1
+    # Far beyond: a percentile lies between it and what really happens.
+    value = 2 * spec.threshold + 1 if spec.comparison == "above" else spec.threshold - 1
     for number in range(spec.of_periods - spec.to_alarm, spec.of_periods):
         # Near the end of its period, so that the alarm is soon over; yet the alarm is looked at every few seconds.
         at = now - timedelta(seconds=period * (number + 1) - min(45, period / 2))
