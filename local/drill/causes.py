@@ -1,5 +1,6 @@
 """What sets off each alarm: really, where one machine can; by a metric's values, where it cannot."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -61,7 +62,9 @@ def at_once() -> list[Cause]:
             ("messages-undelivered",),
             lambda stack: stack.send("ticks-dead", "{}"),
         ),
-        Cause("a schedule's stored trigger is made nonsense of", ("parked",), _spoil_trigger, _remove("drill-spoiled")),
+        Cause(
+            "a schedule's stored trigger is made nonsense of", ("parked",), _spoil_trigger, _remove("drill-nonsense")
+        ),
         Cause("a schedule loses its definition", ("items-damaged",), _lose_definition, _remove("drill-lost")),
         Cause(f"{MANY} runs die, each after its one attempt", ("dead-letters",), _let_runs_die),
         *(_failing(part, FAILING[part] + 1) for part in FAILING),
@@ -169,8 +172,8 @@ def _remove(schedule_id: str) -> Deed:
 
 
 def _spoil_trigger(stack: Drilled) -> None:
-    _put(stack, "drill-spoiled", {"every": "10s"}, {"handler": "demo.heartbeat"})
-    for item in stack.items_of("drill-spoiled"):
+    _put(stack, "drill-nonsense", {"every": "10s"}, {"handler": "demo.heartbeat"})
+    for item in stack.items_of("drill-nonsense"):
         if "trigger" in item and "due_at" in item:
             stack.aws.client("dynamodb").update_item(
                 TableName=f"{PREFIX}-schedules",
