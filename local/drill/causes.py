@@ -12,6 +12,8 @@ from local.drill.stack import PREFIX, Drilled
 
 Deed = Callable[[Drilled], None]
 
+NONSENSE: Final = {"c": "61 25 * * *", "z": "UTC"}
+"""A cron trigger as the store has it, with an hour that is none."""
 MANY: Final = 60
 """More dead runs than the alarm on them takes."""
 WITHOUT_RECORDS: Final = ("dispatcher", "worker", "clerk", "dead-letters")
@@ -168,7 +170,14 @@ def _api_failing() -> Cause:
 
 
 def _remove(schedule_id: str) -> Deed:
-    return lambda stack: stack.api.call("DELETE", f"/v1/schedules/{schedule_id}")
+    """Out of the store itself: of what has been damaged there, the API can say no more than that."""
+
+    def end(stack: Drilled) -> None:
+        for item in stack.items_of(schedule_id):
+            key = {"pk": item["pk"], "sk": item["sk"]}
+            stack.aws.client("dynamodb").delete_item(TableName=f"{PREFIX}-schedules", Key=key)
+
+    return end
 
 
 def _spoil_trigger(stack: Drilled) -> None:
@@ -180,9 +189,7 @@ def _spoil_trigger(stack: Drilled) -> None:
                 Key={"pk": item["pk"], "sk": item["sk"]},
                 UpdateExpression="SET #trigger = :nonsense",
                 ExpressionAttributeNames={"#trigger": "trigger"},
-                ExpressionAttributeValues={
-                    ":nonsense": {"M": {"cron": {"S": "61 25 * * *"}, "timezone": {"S": "UTC"}}}
-                },
+                ExpressionAttributeValues={":nonsense": {"S": json.dumps(NONSENSE)}},
             )
 
 
