@@ -17,6 +17,7 @@ from infra.alarms import alarms
 from infra.config.installation import from_context
 from local.drill.causes import Cause, at_once, by_values, without_clockwork, without_dispatcher
 from local.drill.stack import Drilled
+from local.errors import StackError
 from local.testing import running_stack
 
 ALARM: Final = "ALARM"
@@ -50,6 +51,7 @@ class Drill:
 
         Somebody else looks meanwhile: an alarm may go off and be over while the next cause is still being made.
         """
+        self._require_calm()
         threading.Thread(target=self._keep_looking, daemon=True).start()
         for group in groups:
             for cause in group:
@@ -69,6 +71,14 @@ class Drill:
         until = time.monotonic() + seconds
         while any(getattr(self.courses[name], what) is None for name in names) and time.monotonic() < until:
             time.sleep(1)
+
+    def _require_calm(self) -> None:
+        """An alarm that has gone off already would tell nothing of its cause here."""
+        until = time.monotonic() + END_SECONDS
+        while loud := [name for name, state in self.stack.states().items() if state != OK]:
+            if time.monotonic() > until:
+                raise StackError(f"{', '.join(sorted(loud))} would not end: see docs/runbook.md, then drill again")
+            time.sleep(LOOK_SECONDS)
 
     def _keep_looking(self) -> None:
         while True:
