@@ -33,13 +33,21 @@ FUNCTIONS: Final = {
 }
 """Each function with the module that holds its `_service`."""
 
+TRACING: Final = {
+    "api": "functions.api.tracing:_tracing",
+    "worker": "functions.worker.handler:_service",
+    "clerk": "functions.clerk.handler:_service",
+}
+"""The functions that deliver spans, with what builds it where tracing is on; the second table is theirs."""
+
 _CHILD: Final = """
 import importlib, json, sys, time
 name, builder = sys.argv[1:]
+builder, _, build = builder.partition(":")
 begin = time.process_time()
 importlib.import_module(f"functions.{name}.handler")
 imported = time.process_time()
-importlib.import_module(builder)._service()
+getattr(importlib.import_module(builder), build or "_service")()
 print(json.dumps([imported - begin, time.process_time() - begin, len(sys.modules)]))
 """
 _ENVIRONMENT: Final = {
@@ -58,15 +66,16 @@ _ENVIRONMENT: Final = {
 }
 
 
-def ready(name: str, cache: Path, *, write: bool) -> tuple[float, float, int]:
+def ready(name: str, cache: Path, *, write: bool, is_traced: bool = False) -> tuple[float, float, int]:
     """CPU seconds until imported and until built, and the modules loaded by then, in a fresh process."""
     environment = {**os.environ, **_ENVIRONMENT, "PYTHONPYCACHEPREFIX": str(cache)}
+    environment["CRONFLEET_TRACES"] = "http://127.0.0.1/v1/traces" if is_traced else ""
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if not write:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     path = os.pathsep.join((str(ROOT), str(ROOT / "layers" / "core" / "python")))
     said = subprocess.run(
-        [sys.executable, "-c", _CHILD, name, FUNCTIONS[name]],
+        [sys.executable, "-c", _CHILD, name, TRACING[name] if is_traced else FUNCTIONS[name]],
         env={**environment, "PYTHONPATH": path},
         cwd=ROOT,
         check=True,
@@ -77,13 +86,13 @@ def ready(name: str, cache: Path, *, write: bool) -> tuple[float, float, int]:
     return imported, built, modules
 
 
-def _measured(name: str, *, with_byte_code: bool) -> tuple[float, float, int]:
+def _measured(name: str, *, with_byte_code: bool, is_traced: bool = False) -> tuple[float, float, int]:
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
         if with_byte_code:
-            ready(name, cache, write=True)
+            ready(name, cache, write=True, is_traced=is_traced)
         rounds = ROUNDS if with_byte_code else WITHOUT_ROUNDS
-        found = [ready(name, cache, write=False) for _ in range(rounds)]
+        found = [ready(name, cache, write=False, is_traced=is_traced) for _ in range(rounds)]
     return (
         statistics.median(one[0] for one in found),
         statistics.median(one[1] for one in found),
@@ -98,6 +107,10 @@ def main() -> None:
         imported, built, modules = _measured(name, with_byte_code=True)
         _, cold, _ = _measured(name, with_byte_code=False)
         print(f"{name:12} {imported:6.2f} s   {built:6.2f} s            {cold:6.2f} s   {modules:7}")
+    print("where spans are delivered:")
+    for name in TRACING:
+        imported, built, modules = _measured(name, with_byte_code=True, is_traced=True)
+        print(f"{name:12} {imported:6.2f} s   {built:6.2f} s            {'':8}   {modules:7}")
     print(f"budget: {BUDGET_SECONDS} s with byte code")
 
 
