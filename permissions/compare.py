@@ -1,8 +1,11 @@
 """Compare: what each part's role allows, and what its code needs, in both directions."""
 
+import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +13,7 @@ from cronfleet import settings
 from permissions.atoms import Request
 from permissions.flow import Flow
 from permissions.needs import Need, of_code, of_key, of_platform
-from permissions.source import Program, read
+from permissions.source import Program, digest, read
 from permissions.templates import Part, Statement, Templates
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -46,23 +49,48 @@ class Verdict:
 
 
 class Code:
-    """The code of a checkout, walked once per folder."""
+    """The code of a checkout, walked once per folder; what a walk found is kept in `cache`, by what the code says."""
 
-    def __init__(self, root: Path = ROOT) -> None:
-        self._program: Program = read(root)
+    def __init__(self, root: Path = ROOT, cache: Path | None = None) -> None:
+        self._root = root
+        self._cache = cache
         self._walked: dict[str, Mapping[Request, str]] = {}
+
+    @cached_property
+    def _program(self) -> Program:
+        return read(self._root)
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest(self._root, Path(__file__).parent)
 
     def requests(self, folder: str) -> Mapping[Request, str]:
         """What the function in `functions/<folder>` asks AWS for, each with the way to it."""
         if folder not in self._walked:
-            room = f"functions.{folder}"
-            entries = [
-                module for name, module in self._program.modules.items() if name == room or name.startswith(f"{room}.")
-            ]
-            if not entries:
-                raise ValueError(f"functions/{folder} is not there: whose code runs in that function?")
-            self._walked[folder] = Flow(self._program).run(entries)
+            self._walked[folder] = self._kept(folder) if self._cache else self._walk(folder)
         return self._walked[folder]
+
+    def _kept(self, folder: str) -> Mapping[Request, str]:
+        assert self._cache is not None  # noqa: S101 - asked for only where there is one
+        file = self._cache / f"{self._digest}-{folder}.json"
+        if file.is_file():
+            return {Request(*said): way for *said, way in json.loads(file.read_text(encoding="utf-8"))}
+        found = self._walk(folder)
+        self._cache.mkdir(parents=True, exist_ok=True)
+        # Others may write the same at the same time.
+        own = file.with_suffix(f".{os.getpid()}")
+        own.write_text(json.dumps([[*astuple(one), way] for one, way in found.items()]), encoding="utf-8")
+        own.replace(file)
+        return found
+
+    def _walk(self, folder: str) -> Mapping[Request, str]:
+        room = f"functions.{folder}"
+        entries = [
+            module for name, module in self._program.modules.items() if name == room or name.startswith(f"{room}.")
+        ]
+        if not entries:
+            raise ValueError(f"functions/{folder} is not there: whose code runs in that function?")
+        return Flow(self._program).run(entries)
 
 
 def verdicts(templates: Templates, code: Code, prefix: str) -> Iterator[Verdict]:

@@ -5,6 +5,7 @@ packages) is opaque to whoever follows the code.
 """
 
 import ast
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -219,6 +220,16 @@ def read(root: Path) -> Program:
     files = [*_files(root / "layers/core/python", "cronfleet"), *_files(root, "functions")]
     modules = [Module(name, path, ast.parse(path.read_text(encoding="utf-8"))) for name, path in files]
     return Program({one.name: one for one in modules})
+
+
+def digest(root: Path, *more: Path) -> str:
+    """Of all that `read` would read, and of the files in the folders `more`."""
+    found = hashlib.sha256()
+    paths = [path for _, path in (*_files(root / "layers/core/python", "cronfleet"), *_files(root, "functions"))]
+    schema = root / "layers/core/python/cronfleet/adapters/dynamodb/schema.py"
+    for path in (*paths, schema, *(one for folder in more for one in sorted(folder.glob("*.py")))):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def _files(root: Path, package: str) -> Iterator[tuple[str, Path]]:

@@ -8,8 +8,9 @@ import json
 import re
 import tomllib
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any, Final
 
 from supply.locks import ROOT, VENDOR, Pin, pins
@@ -110,8 +111,7 @@ def _images(root: Path) -> Sequence[dict[str, Any]]:
         text, stages = file.read_text(encoding="utf-8"), set[str]()
         defaults = dict(_ARGUMENT.findall(text))
         for line in text.splitlines():
-            said = re.sub(r"\$\{(\w+)\}", lambda one: defaults.get(one[1], one[0]), line.strip())
-            base = _FROM.match(said)
+            base = _FROM.match(Template(line.strip()).safe_substitute(defaults))
             if base and base["image"] not in stages:
                 image = _image(base["image"], base["digest"])
                 found[image["bom-ref"]] = image

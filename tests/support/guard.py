@@ -14,13 +14,13 @@ from unittest.mock import patch
 from botocore.client import BaseClient
 
 from cronfleet.adapters.dynamodb import schema
-from permissions.compare import Code
+from permissions.compare import ROOT, Code
 from permissions.needs import ACTIONS, DYNAMODB
 
 Asked = tuple[str, str, str]
 """Action, table and index; of other services the action alone."""
 
-_code = Code()
+_code = Code(cache=ROOT / ".cache" / "permissions")
 _unguarded = BaseClient._make_api_call
 _refused: list[str] = []
 _TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}

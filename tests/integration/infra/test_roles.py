@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from permissions.compare import KEPT, NEVER, Code, verdicts
+from permissions.compare import KEPT, NEVER, ROOT, Code, verdicts
 from permissions.needs import of_code
 from permissions.rules import RULES
 from permissions.templates import Templates
@@ -17,7 +17,7 @@ INSTALLATIONS = list(CONTEXTS)
 
 @pytest.fixture(scope="session")
 def code() -> Code:
-    return Code()
+    return Code(cache=ROOT / ".cache" / "permissions")
 
 
 @pytest.fixture(scope="session")
