@@ -301,3 +301,14 @@ def test_a_damaged_batch_in_the_log_of_one_shard_leaves_the_others_their_sweep(m
     (failed,) = [said for name, said in world.notes.alarms if name == "sweep_failed"]
     assert failed["shard"] == 1
     assert "not packed JSON" in failed["error"]
+
+
+def test_shards_that_another_deployment_served_are_swept_too_and_their_quiet_ones_served() -> None:
+    world = World(TWO)
+    beyond = replace(timer(cron("0 2 * * *"), TWO), shard=3)
+    world.add(beyond)
+    world.store.take_lease(0, TWO - MINUTE, "a dispatcher", TWO - MINUTE, TWO - MINUTE)
+    world.store.raise_shards(4)
+    report = world.sweeper(shards=2).sweep(world.clock.now() + MINUTE)
+    assert report.shards == 4
+    assert [key.schedule_id for key in world.sent_keys] == [beyond.schedule_id]
