@@ -189,6 +189,7 @@ ENDS: dict[str, tuple[Result, Retry]] = {
     "succeeded": (Result(Outcome.SUCCEEDED), Retry()),
     "failed, attempts are left": (FAILED, Retry(max_attempts=2)),
     "timed out, attempts are left": (Result(Outcome.TIMED_OUT, "late"), Retry(max_attempts=2)),
+    "interrupted, ten times at most": (Result(Outcome.INTERRUPTED), Retry(max_attempts=1)),
     "failed or timed out, it was the last": (FAILED, Retry(max_attempts=1)),
     "failed in a way that no retry can mend": (replace(FAILED, retryable=False), Retry(max_attempts=2)),
 }
