@@ -37,7 +37,7 @@ HEADERS: Final = (
     "if-none-match",
     "traceparent",
 )
-SHOWN_HEADERS: Final = ("etag", "location", "retry-after")
+SHOWN_HEADERS: Final = ("etag", "location", "retry-after", "traceparent")
 CORS_SECONDS: Final = 3_600
 """What a page in a browser may send, and may see of an answer, and for how long it need not ask whether it may."""
 

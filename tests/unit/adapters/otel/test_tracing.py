@@ -14,6 +14,7 @@ from cronfleet.adapters.otel import delivery
 from cronfleet.adapters.otel.signing import Signature
 from cronfleet.adapters.otel.tracing import OtelTracing
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.instant import DAY, MINUTE
 from cronfleet.domain.run import Outcome
 from cronfleet.domain.span import Span, SpanKind
 from cronfleet.domain.target import HandlerTarget
@@ -79,6 +80,16 @@ def test_spans_of_several_parts_come_from_several_services_in_one_request() -> N
 
 def _of_part(part: str) -> Span:
     return Span(CONTEXT, "", "claim", part, NOON, NOON)
+
+
+def test_spans_that_lie_days_apart_go_in_requests_of_their_own() -> None:
+    began = (NOON - 3 * DAY, NOON - 3 * DAY + MINUTE, NOON)
+    with collecting() as collector:
+        ours = tracing(collector.url)
+        ours.keep([replace(SPAN, name=str(at), began_at=at, ended_at=NOON) for at in began])
+        ours.flush()
+    assert len(collector.taken) == 2
+    assert sorted(span["name"] for span in collector.spans) == sorted(map(str, began))
 
 
 @pytest.mark.parametrize("status", [400, 404, 429, 500, 503])

@@ -16,6 +16,7 @@ from opentelemetry.sdk.resources import Resource
 from cronfleet.adapters.otel.delivery import RESTING, Delivery, Failed, Sign
 from cronfleet.adapters.otel.encoding import encoded, readable
 from cronfleet.adapters.otel.jobs import job_spans
+from cronfleet.domain.instant import HOUR
 from cronfleet.domain.span import Span
 from cronfleet.domain.trace import TraceContext
 from cronfleet.ports.telemetry import Telemetry
@@ -25,6 +26,12 @@ MAX_WAITING: Final = 2_000
 
 MAX_BODY_BYTES: Final = 4 * 1024 * 1024
 """Of a request; CloudWatch's endpoint takes 5 MB."""
+
+LONGEST_STRETCH: Final = 20 * HOUR
+"""Between the beginnings of two spans of a request; CloudWatch's endpoint takes 24 hours between any two."""
+
+MAX_STRETCHES: Final = 4
+"""Requests that one flush makes; what is older than they hold is left out."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +66,12 @@ class OtelTracing:
         self._waiting, self._kept, self._relayed = [], [], []
         if not spans and not pieces:
             return
+        stretches = _stretches(spans)
+        # What a job made belongs to the attempt that has just ended, and so to the newest.
+        for place, stretch in enumerate(stretches, start=1):
+            self._deliver(stretch, pieces if place == len(stretches) else ())
+
+    def _deliver(self, spans: Sequence[Span], pieces: Sequence[Mapping[str, Any]]) -> None:
         count = len(spans) + sum(map(_count, pieces))
         try:
             self._delivery.post(self._body(spans, pieces))
@@ -119,6 +132,16 @@ class OtelTracing:
         """See `JobSpans.relay`."""
         if len(self._relayed) < MAX_WAITING:
             self._relayed.append(piece)
+
+
+def _stretches(spans: Sequence[Span]) -> list[list[Span]]:
+    """`spans` by when they began, apart where a request could not hold them all: a run may have waited for days."""
+    stretches: list[list[Span]] = [[]]
+    for span in sorted(spans, key=lambda one: one.began_at):
+        if stretches[-1] and span.began_at - stretches[-1][0].began_at > LONGEST_STRETCH:
+            stretches.append([])
+        stretches[-1].append(span)
+    return stretches[-MAX_STRETCHES:]
 
 
 def _json(own: Sequence[Mapping[str, Any]], pieces: Sequence[Mapping[str, Any]]) -> bytes:
