@@ -8,6 +8,7 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Any
 from unittest.mock import patch
 
@@ -16,9 +17,12 @@ from botocore.client import BaseClient
 from cronfleet.adapters.dynamodb import schema
 from permissions.compare import ROOT, Code
 from permissions.needs import ACTIONS, DYNAMODB
+from permissions.scopes import SCOPES
 
 Asked = tuple[str, str, str]
 """Action, table and index; of other services the action alone."""
+Placed = tuple[str, str, str]
+"""Action, table and the partition that is written."""
 
 _code = Code(cache=ROOT / ".cache" / "permissions")
 _unguarded = BaseClient._make_api_call
@@ -41,7 +45,27 @@ def _guarded(client: Any, operation: str, request: dict[str, Any]) -> Any:
         service = client.meta.service_model.service_name
         unknown = [asked for asked in asked_for(service, operation, request) if asked not in allowed(part)]
         _refused.extend(f"{part} asks for {' '.join(one)}, which reading its code does not find" for one in unknown)
+        if service == "dynamodb":
+            _refused.extend(_out_of_scope(part, operation, request))
     return _unguarded(client, operation, request)
+
+
+def _out_of_scope(part: str, operation: str, request: Mapping[str, Any]) -> Iterator[str]:
+    for action, table, partition in placed(operation, request):
+        scope = SCOPES.get((part, action, table))
+        if scope is not None and not any(fnmatchcase(partition, one) for one in scope):
+            yield f"{part} does {action} in the partition {partition} of {table}: permissions/scopes.py allows none but {scope}"
+
+
+def placed(operation: str, request: Mapping[str, Any]) -> list[Placed]:
+    """The partitions that a request writes."""
+    if operation == "TransactWriteItems":
+        pairs = [(_TRANSACTED[kind], one) for each in request["TransactItems"] for kind, one in each.items()]
+        return [found for kind, one in pairs for found in placed(kind, one)]
+    key = request.get("Key") or request.get("Item")
+    if not isinstance(key, dict):
+        return []
+    return [(f"dynamodb:{operation}", _table(request["TableName"]), str(key["pk"]["S"]))]
 
 
 def _part_at_work() -> str | None:

@@ -1,5 +1,7 @@
 """Every role in every template: it allows what the code behind it asks for, and nothing that a rule forbids."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from permissions.compare import KEPT, NEVER, ROOT, Code, verdicts
 from permissions.needs import of_code
 from permissions.rules import RULES
+from permissions.scopes import SCOPES
 from permissions.templates import Templates
 from tests.integration.infra.assembly import Assembly
 from tests.integration.infra.conftest import CONTEXTS
@@ -54,6 +57,24 @@ def test_every_reason_is_still_needed(templates: dict[str, Templates], code: Cod
         for action in one.actions
     }
     assert {key[:2] for key in KEPT} <= granted
+
+
+@pytest.mark.parametrize("name", INSTALLATIONS)
+def test_partitions_are_limited_where_it_is_said_and_nowhere_else(templates: dict[str, Templates], name: str) -> None:
+    roles = templates[name].roles()
+    said: dict[tuple[str, str, str], frozenset[str]] = {}
+    unlimited: set[tuple[str, str, str]] = set()
+    for part in templates[name].parts(PREFIXES[name]):
+        for one in roles[part.role].statements:
+            keys = re.findall(r'LeadingKeys": (\[.*?\])', one.condition)
+            for action in one.actions:
+                place = (part.folder, action, one.resources[0].rpartition("-")[2])
+                if keys:
+                    said[place] = frozenset(json.loads(keys[0]))
+                else:
+                    unlimited.add(place)
+    assert said == SCOPES
+    assert not said.keys() & unlimited
 
 
 @pytest.mark.parametrize("name", INSTALLATIONS)
