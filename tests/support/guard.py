@@ -54,7 +54,7 @@ def _out_of_scope(part: str, operation: str, request: Mapping[str, Any]) -> Iter
     for action, table, partition in placed(operation, request):
         scope = SCOPES.get((part, action, table))
         if scope is not None and not any(fnmatchcase(partition, one) for one in scope):
-            yield f"{part} does {action} in the partition {partition} of {table}: permissions/scopes.py allows none but {scope}"
+            yield f"{part} does {action} in {partition} of {table}: permissions/scopes.py allows {sorted(scope)}"
 
 
 def placed(operation: str, request: Mapping[str, Any]) -> list[Placed]:
