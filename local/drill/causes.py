@@ -1,10 +1,14 @@
 """What sets off each alarm: really, where one machine can; by a metric's values, where it cannot."""
 
+import contextlib
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+
+from botocore.exceptions import ClientError
 
 from infra.alarms import FAILING, AlarmSpec
 from infra.metrics import metrics_of
@@ -51,6 +55,31 @@ class Environments:
         stack.set_environment(function, self.kept.pop(function))
 
 
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """A function that may run nowhere, and is called every few seconds all the same."""
+
+    function: str
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def begin(self, stack: Drilled) -> None:
+        """Bar it, and call it until that is over."""
+        client = stack.aws.client("lambda")
+        client.put_function_concurrency(FunctionName=f"{PREFIX}-{self.function}", ReservedConcurrentExecutions=0)
+        threading.Thread(target=self._call, args=(stack,), daemon=True).start()
+
+    def end(self, stack: Drilled) -> None:
+        """Let it run again."""
+        self.is_over.set()
+        stack.aws.client("lambda").delete_function_concurrency(FunctionName=f"{PREFIX}-{self.function}")
+
+    def _call(self, stack: Drilled) -> None:
+        while not self.is_over.wait(5):
+            # That it is refused is what is wanted.
+            with contextlib.suppress(ClientError):
+                stack.invoke(self.function, {})
+
+
 def at_once() -> list[Cause]:
     """What shows within a minute or two."""
     return [
@@ -76,7 +105,7 @@ def at_once() -> list[Cause]:
 
 def without_dispatcher() -> list[Cause]:
     """What shows after minutes without a dispatcher, while the sweeper goes on; and what takes as long."""
-    workers = "worker-backfill"
+    barred = Barred("worker-backfill")
     return [
         Cause(
             "the tick queue is not polled",
@@ -87,8 +116,8 @@ def without_dispatcher() -> list[Cause]:
         Cause(
             "a function may run nowhere, and is called again and again",
             ("functions-throttled",),
-            lambda stack: _throttle(stack, workers),
-            lambda stack: stack.aws.client("lambda").delete_function_concurrency(FunctionName=f"{PREFIX}-{workers}"),
+            barred.begin,
+            barred.end,
         ),
     ]
 
@@ -212,8 +241,3 @@ def _let_runs_die(stack: Drilled) -> None:
 def _put(stack: Drilled, name: str, trigger: Any, target: Any, policies: Any = None, payload: Any = None) -> None:
     body = {"trigger": trigger, "target": target, "policies": policies or {}, "payload": payload}
     stack.api.call("PUT", f"/v1/schedules/{name}", body)
-
-
-def _throttle(stack: Drilled, function: str) -> None:
-    client = stack.aws.client("lambda")
-    client.put_function_concurrency(FunctionName=f"{PREFIX}-{function}", ReservedConcurrentExecutions=0)
