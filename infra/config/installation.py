@@ -120,7 +120,7 @@ def read(context: Context) -> Config:
         logs=logs_of(context, local=local),
         long_workers=long_workers_of(context, local=local),
         alarms=alarms_of(context),
-        regions=regions_of(context),
+        regions=regions_of(context, local=local),
         traces=traces_of(context, local=local),
         rollout=rollout_of(context, local=local),
         api=api,

@@ -35,13 +35,27 @@ class Tables(Construct):
             warm_throughput=_warm(chosen.capacity[table.name].warm),
             encryption=None if key is None else dynamodb.TableEncryptionV2.customer_managed_key(key),
             time_to_live_attribute=table.ttl,
+            replicas=[_replica(region, config) for region in config.regions.replicas] or None,
             deletion_protection=chosen.protected,
             removal_policy=cdk.RemovalPolicy.RETAIN if chosen.protected else cdk.RemovalPolicy.DESTROY,
-            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
-                point_in_time_recovery_enabled=chosen.recovery_days > 0,
-                recovery_period_in_days=chosen.recovery_days or None,
-            ),
+            point_in_time_recovery_specification=_recovery(chosen.recovery_days),
         )
+
+
+def _replica(region: str, config: Config) -> dynamodb.ReplicaTableProps:
+    """A copy: protected and restorable as the table itself."""
+    chosen = config.tables
+    return dynamodb.ReplicaTableProps(
+        region=region,
+        deletion_protection=chosen.protected,
+        point_in_time_recovery_specification=_recovery(chosen.recovery_days),
+    )
+
+
+def _recovery(days: int) -> dynamodb.PointInTimeRecoverySpecification:
+    return dynamodb.PointInTimeRecoverySpecification(
+        point_in_time_recovery_enabled=days > 0, recovery_period_in_days=days or None
+    )
 
 
 def _attribute(key: schema.Key) -> dynamodb.Attribute:

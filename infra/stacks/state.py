@@ -23,7 +23,8 @@ class State(cdk.Stack):
             termination_protection=config.tables.protected,
             env=environment_of(config),
         )
-        Tables(self, "JobStore", config, self._key(config))
+        if config.regions.makes_tables:
+            Tables(self, "JobStore", config, self._key(config))
         # Here, because rules of others hang on it.
         NewEventBus(self, "EventBus", config)
         if config.edge is not None:
