@@ -48,6 +48,9 @@ OVERDUE_SECONDS: Final = 120
 UNSTARTED_SECONDS: Final = 420
 """As its incident of the queues' age has it for a few (`QUEUE_AGE_OF_FEW`): a lost message is sent again before."""
 
+DRAINED_SECONDS: Final = 3_600
+"""A drained installation claims nothing: longer than any update takes, it has been forgotten."""
+
 FAILING: Final = {
     "ticker": 1,
     "sweeper": 1,
@@ -176,6 +179,17 @@ def _lag(names: Names) -> list[AlarmSpec]:
     ]
 
 
+def _holds(names: Names) -> list[AlarmSpec]:
+    return [
+        AlarmSpec(
+            "drained",
+            names.own("sweeper", "drained", "Maximum"),
+            DRAINED_SECONDS,
+            "The installation is drained, and nobody has released it",
+        )
+    ]
+
+
 def _absence(names: Names) -> list[AlarmSpec]:
     signs = (
         ("ticker", names.own("ticker", "ticks_laid")),
@@ -299,6 +313,7 @@ def _calls(names: Names) -> list[AlarmSpec]:
 
 GROUPS: Final[tuple[Callable[[Names], list[AlarmSpec]], ...]] = (
     _lag,
+    _holds,
     _absence,
     _failures,
     _throttles,

@@ -35,7 +35,7 @@ noisy.
 """
 
 STANDING: Final = frozenset(
-    {"overdue", "unstarted", "batches_open", "breakers_open", "noticeboard_fill", *QUEUE_STANDING}
+    {"overdue", "unstarted", "drained", "batches_open", "breakers_open", "noticeboard_fill", *QUEUE_STANDING}
 )
 """Metrics that tell how something stands, not what has happened: of these the last value counts, and no sum."""
 
