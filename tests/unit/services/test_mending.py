@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.hold import TAKEOVER, Here, Mode
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.late import Cause as LateCause
@@ -133,6 +134,22 @@ def test_fences_rise_past_all_that_the_other_region_can_have_drawn() -> None:
     world.live(60)
     newest = max(world.store.state.batches, key=lambda batch_id: batch_id.order)
     assert newest.fence > before.fence + TAKEOVER
+
+
+def test_a_batch_whose_lease_has_not_come_is_not_taken_for_one_of_our_own() -> None:
+    """The other region's dispatcher went on for some ticks whose leases were not copied, and whose batches were."""
+    world = TakenOver()
+    lease = world.store.get_lease(0)
+    assert lease is not None
+    theirs = [BatchId(0, lease.fence + ahead, 1) for ahead in range(1, 20)]
+    for batch_id in theirs:
+        world.store.put_batch(Batch(batch_id, None, world.clock.now(), ()))
+    world.release()
+    world.live(3 * 60)
+    ours = [batch for batch in world.store.state.batches.values() if batch.claimed_at > world.clock.now() - 2 * MINUTE]
+    assert ours
+    assert not {batch.batch_id for batch in ours} & set(theirs)
+    assert not [batch_id for batch_id in theirs if world.store.state.batches[batch_id].claims]
 
 
 def test_to_look_again_finds_what_has_come_since_and_nothing_else() -> None:
