@@ -92,7 +92,7 @@ class MendStep:
         found = next((one for number in earlier if (one := self._definition(timer, number)) is not None), None)
         if found is None:
             about = {"tenant": timer.tenant, "schedule_id": timer.schedule_id}
-            self._telemetry.alarm("definition_gone", **about, version=timer.version)
+            self._telemetry.alarm("definition_lost", **about, version=timer.version)
             return None
         reason = f"version {timer.version} was lost with the other region; version {found.version} stands in for it"
         after = written(replace(timer, version=timer.version + 1), job.job_id, now)
