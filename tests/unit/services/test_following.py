@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from cronfleet.adapters.memory.errands import remove_errand
-from cronfleet.domain.attempt import Result
+from cronfleet.domain.attempt import Result, handed_over, heeding
 from cronfleet.domain.errand import ErrandKind
+from cronfleet.domain.execution import STOP_WAIT
 from cronfleet.domain.follow import LONGEST_LOOK, STOP_LOOK
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.overlap import Overlap
@@ -18,10 +19,12 @@ from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.slot import live
 from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import OneShotTrigger
+from cronfleet.ports.executions import Unseen
 from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.mending import MendStep
 from tests.support.builders import at
-from tests.support.elsewhere import MACHINE, FollowedWorld
+from tests.support.crashing import WORKER
+from tests.support.elsewhere import CLERK, MACHINE, FollowedWorld
 from tests.support.lived import ACME
 
 TWO = at("2026-12-01 02:00")
@@ -206,17 +209,38 @@ def test_a_handle_that_could_not_be_told_beforehand_is_noted() -> None:
 
 def test_its_slot_is_held_to_its_end_and_let_go_of() -> None:
     world = world_of(limit=3600, lasts=lambda _: 1200)
-    before = world.store.get_tenant("acme", consistent=True)
-    assert before is not None
-    limited = (*before.quotas, ("concurrent_runs", 1))
-    after = Tenant("acme", quotas=tuple(sorted(limited)), rev=before.rev + 1, change_id=world.ids.unique())
-    world.store.commit([PutTenant(after, before)])
+    one_at_once(world)
     world.live(15)
     world.live(900)
     assert held(world) == 1
     world.live(900)
     assert the_run(world).status is RunStatus.SUCCEEDED
     assert held(world) == 0
+
+
+def one_at_once(world: FollowedWorld) -> None:
+    before = world.store.get_tenant("acme", consistent=True)
+    assert before is not None
+    limited = (*before.quotas, ("concurrent_runs", 1))
+    after = Tenant("acme", quotas=tuple(sorted(limited)), rev=before.rev + 1, change_id=world.ids.unique())
+    world.store.commit([PutTenant(after, before)])
+
+
+@pytest.mark.parametrize("function", [WORKER, CLERK])
+def test_its_slot_is_free_minutes_after_the_run_is_over_whoever_died(function: str) -> None:
+    def scene(*stops: tuple[str, int]) -> tuple[FollowedWorld, Any]:
+        world = world_of(limit=6 * 3600, lasts=lambda _: 60)
+        one_at_once(world)
+        return world, world.plan(*stops, all_moments=True)
+
+    calm, heard = scene()
+    calm.live(10 * MINUTE // SECOND)
+    assert held(calm) == 0
+    for one in [one for one in heard.heard if one.function == function]:
+        world, _ = scene((function, one.number))
+        world.live(20 * MINUTE // SECOND)
+        assert the_run(world).is_terminal, one
+        assert held(world) == 0, one
 
 
 def held(world: FollowedWorld, now: Instant | None = None) -> int:
@@ -232,6 +256,35 @@ def test_a_second_run_waits_for_one_that_goes_on_elsewhere_where_runs_must_not_o
     assert statuses == [RunStatus.RUNNING, RunStatus.SKIPPED]
     world.live(1200)
     assert len(world.cloud.executions) == 1
+
+
+def test_the_time_since_which_it_is_told_to_stop_stands_although_nobody_answers_to_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = world_of(limit=60, lasts=lambda _: 3600)
+    world.live(20)
+    numbers = iter(range(1_000))
+
+    def stop(*_: Any) -> None:
+        raise Unseen(f"no answer to request {next(numbers)}")
+
+    monkeypatch.setattr(world.cloud, "stop", stop)
+    world.live(60 + (STOP_WAIT + MINUTE) // SECOND)
+    run = the_run(world)
+    assert (run.status, run.attempts[0].outcome) == (RunStatus.DEAD, Outcome.TIMED_OUT)
+    assert "did not stop" in str(run.attempts[0].error)
+
+
+def test_what_a_worker_notes_late_of_its_start_takes_nothing_from_what_was_noted_meanwhile() -> None:
+    world = world_of(limit=600, lasts=lambda _: 300, foresees=False)
+    world.live(25)
+    before = the_run(world)
+    execution = before.execution
+    assert execution is not None
+    stopped = handed_over(before, replace(execution, stopping_at=world.clock.now()))
+    late = handed_over(before, replace(execution, handle="", is_started=False))
+    assert heeding(late, stopped, world.clock.now()).execution == stopped.execution
+    assert heeding(stopped, replace(late, rev=late.rev), world.clock.now()).execution == stopped.execution
 
 
 def test_a_newer_run_that_displaces_it_has_it_stopped() -> None:

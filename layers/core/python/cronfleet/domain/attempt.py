@@ -376,13 +376,21 @@ def is_still_held(run: Run, stored: Run) -> bool:
     return stored.status is RunStatus.RUNNING and stored.fence == run.fence
 
 
+def _noted_by_all(run: Run, stored: Run) -> tuple[Attempt, ...]:
+    """The attempts of `run`, what was noted by others of the execution of the last one included."""
+    last, noted = run.attempts[-1], stored.execution
+    if last.execution is None or noted is None or last.fence != stored.attempts[-1].fence:
+        return run.attempts
+    return (*run.attempts[:-1], replace(last, execution=last.execution.on_top_of(noted)))
+
+
 def heeding(run: Run, stored: Run, now: Instant) -> Run:
     """What `run` comes to on top of `stored`, which is still held, but no longer as it was when `run` was decided.
 
     Somebody asked for the run's cancellation meanwhile: then it has no further attempt, and no other end but success.
     """
     cancel = stored.cancel
-    on_top = replace(run, rev=stored.rev + 1, cancel=cancel)
+    on_top = replace(run, rev=stored.rev + 1, cancel=cancel, attempts=_noted_by_all(run, stored))
     if cancel is None or run.status in (RunStatus.RUNNING, RunStatus.SUCCEEDED):
         return on_top
     return replace(

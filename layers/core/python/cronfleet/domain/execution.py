@@ -6,7 +6,7 @@ the attempt, so that asking twice starts once. The attempt's lease lasts until w
 holds it, no message takes it over, and nobody computes meanwhile. `domain/follow.py` decides what is done about it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cronfleet.domain.instant import DAY, MINUTE, SECOND, Instant
@@ -43,6 +43,15 @@ class Execution:
     stopping_at: Instant | None = None
     slot: SlotLease | None = None
     holder: str = ""
+
+    def on_top_of(self, stored: "Execution") -> "Execution":
+        """This, with what others have noted of it meanwhile: what is known of it once stays known."""
+        return replace(
+            self,
+            handle=self.handle or stored.handle,
+            is_started=self.is_started or stored.is_started,
+            stopping_at=self.stopping_at if stored.stopping_at is None else stored.stopping_at,
+        )
 
     @property
     def lease_until(self) -> Instant:

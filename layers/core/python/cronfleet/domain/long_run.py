@@ -8,6 +8,7 @@ run still never has two live leases, since who cannot renew in time stops the jo
 from typing import Final
 
 from cronfleet.domain.instant import SECOND, Instant
+from cronfleet.domain.lease import MAX_SKEW
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.domain.time_limit import is_long
 
@@ -22,8 +23,8 @@ RENEW_SECONDS: Final = 40
 """How often it is renewed."""
 
 STOP_SECONDS: Final = 30
-"""How long before its end an attempt is stopped whose lease could not be renewed: longer than a request to the store
-may take, so that nothing of it is left when another attempt begins.
+"""How long before its end an attempt is stopped whose lease could not be renewed: longer than one request to the store
+may take, so that nothing of it is left when another attempt begins. Before each request the clock is looked at.
 """
 
 
@@ -41,6 +42,13 @@ def renewed(run: Run, now: Instant) -> Run:
 def stops_at(run: Run) -> Instant:
     """When an attempt must have stopped that could not renew its short lease: another may have the run soon."""
     return (run.lease_until or 0) - STOP_SECONDS * SECOND
+
+
+def is_clock_behind(run: Run, now: Instant) -> bool:
+    """Whether a short lease has more time left than any is given: whoever says `now` has had its clock set back, and
+    would take the lease for live when it has ended.
+    """
+    return (run.lease_until or 0) - now > SHORT_LEASE_SECONDS * SECOND + MAX_SKEW
 
 
 def is_to_be_renewed(run: Run, now: Instant) -> bool:

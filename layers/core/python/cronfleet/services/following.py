@@ -31,7 +31,7 @@ from cronfleet.services.gates import Gates
 from cronfleet.services.handing_over import note_handle
 from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.pulse import RunPulse
-from cronfleet.services.slots import HeldSlot, Slots
+from cronfleet.services.slots import Slots, held_elsewhere
 from cronfleet.services.target_breakers import TargetBreakers
 from cronfleet.services.telling import Telling
 from cronfleet.services.true_clock import true_now
@@ -48,11 +48,6 @@ class _Followed:
     execution: Execution
     definition: Definition
     call: Call
-
-    @property
-    def slot(self) -> HeldSlot | None:
-        """What its run holds, where its tenant has a limit of runs at once."""
-        return None if self.execution.slot is None else HeldSlot(self.execution.slot, self.execution.holder)
 
 
 class Following:
@@ -79,12 +74,13 @@ class Following:
         self._telemetry = telemetry
         board = Noticeboard(store, clock, telemetry, consistent=True)
         telling = None if events is None else Telling(events, telemetry, board)
+        self._slots = slots = Slots(store, telemetry)
         self._breakers = TargetBreakers(store=store, board=board, clock=clock, ids=ids, telemetry=telemetry)
         self._finishing = Finishing(
             store=store,
             endings=Endings(store, telling),
             gates=Gates(store, telemetry),
-            slots=Slots(store, telemetry),
+            slots=slots,
             clock=clock,
             telemetry=telemetry,
             telling=telling,
@@ -123,22 +119,32 @@ class Following:
     def _read(self, key: RunKey) -> _Followed | None:
         """The execution of the run; `None` when there is nothing to follow any more."""
         run = ask(lambda: self._store.get_run(key))
-        execution = None if run is None else run.execution
-        if run is None or execution is None:
+        if run is None:
+            return None
+        execution = run.execution
+        if execution is None:
+            # Whoever wrote its end may have died before the slot was let go of.
+            self._slots.let_go(run, self._clock.now())
             return None
         definition = ask(lambda: self._store.get_definition(key.tenant, key.schedule_id, run.version))
         if definition is None:
-            self._refuse(run, execution)
+            self._refuse(run)
             return None
         return _Followed(run, execution, definition, call_of(run, execution, definition))
 
-    def _refuse(self, run: Run, execution: Execution) -> None:
+    def _refuse(self, run: Run) -> None:
         """End a run whose version is gone: nobody knows any more what is to be looked at."""
         text = f"version {run.version} of the schedule cannot be read: what goes on elsewhere cannot be followed"
         reason = Reason(Code.NO_DEFINITION, text, {"version": run.version})
         self._telemetry.alarm("definition_gone", run_id=run.key.run_id, version=run.version)
-        held = None if execution.slot is None else HeldSlot(execution.slot, execution.holder)
-        self._finishing.end(run, self._timer(run.key), End(RunStatus.REFUSED, reason), held)
+        self._finishing.end(run, self._timer(run.key), End(RunStatus.REFUSED, reason), None)
+        self._let_go(run)
+
+    def _let_go(self, run: Run) -> None:
+        """What the run held for what is over now. Raises `NoAnswer`: then the errand comes again for that."""
+        stored = ask(lambda: self._store.get_run(run.key)) if held_elsewhere(run.execution) is not None else None
+        if stored is not None:
+            self._slots.let_go(stored, self._clock.now())
 
     def _timer(self, key: RunKey) -> Timer | None:
         return ask(lambda: self._store.get_timer(key.tenant, key.schedule_id))
@@ -174,6 +180,7 @@ class Following:
 
     def _start(self, followed: _Followed, now: Instant) -> Instant | None:
         """Ask for the start again. A refusal ends the attempt: nothing of its name was ever started."""
+        self._slots.hold_for(followed.run, held_elsewhere(followed.execution))
         try:
             answer = self._executions.start(followed.call)
         except Unseen as unseen:
@@ -208,9 +215,10 @@ class Following:
             level = "INFO" if result.outcome is Outcome.SUCCEEDED else "ERROR"
             now = self._clock.now()
             pulse.log([LogLine(now, level, line) for line in seen.said], is_whole=True)
-        ready = Ready(replace(run, progress=None), timer, followed.definition, followed.slot)
+        ready = Ready(replace(run, progress=None), timer, followed.definition)
         is_written = self._finishing.finish(ready, result)
         pulse.close(is_written=is_written)
+        self._let_go(run)
 
 
 def _handle(followed: _Followed, seen: Seen | None) -> str:

@@ -16,7 +16,7 @@ from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.run import Run
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.executions import Executions, Unseen
-from cronfleet.ports.job_store import JobStore, Refused, ReplaceRun, Write
+from cronfleet.ports.job_store import JobStore, NoAnswer, Refused, ReplaceRun, Write
 from cronfleet.ports.own_writes import proves_commit
 from cronfleet.ports.target import Call
 from cronfleet.ports.telemetry import Telemetry
@@ -73,17 +73,25 @@ class HandingOver:
         lasts_until = now + ready.definition.spec.policies.timeout_seconds * SECOND
         execution = Execution(now, lasts_until, self._executions.handle(call))
         if ready.slot is not None:
-            slot = self._slots.extend(ready.run, ready.slot, execution.lease_until, now)
-            ready = replace(ready, slot=slot)
-            execution = replace(execution, slot=slot.lease, holder=slot.holder)
+            execution = replace(execution, slot=ready.slot.lease, holder=ready.slot.holder)
         run = self._write(handed_over(ready.run, execution), now)
         if run is None:
             return None
         self._telemetry.count("executions_handed_over")
-        if run.cancel is not None or call.deadline_at - self._clock.now() < START_MARGIN:
+        if not self._may_start(run, ready, call):
             return None  # Its errand stops it, or starts it.
         result = self._start(run, call)
         return None if result is None else (replace(ready, run=run), result)
+
+    def _may_start(self, run: Run, ready: Ready, call: Call) -> bool:
+        """Whether it may be started here and now, in a slot that lasts as long as it may."""
+        if run.cancel is not None:
+            return False
+        try:
+            self._slots.hold_for(run, ready.slot)
+        except NoAnswer:
+            return False
+        return call.deadline_at - self._clock.now() >= START_MARGIN
 
     def _write(self, run: Run, now: Instant) -> Run | None:
         """Write the hand-over, on top of a request to cancel; `None` when the lease is lost."""

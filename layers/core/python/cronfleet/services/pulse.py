@@ -14,7 +14,7 @@ from cronfleet.domain.attempt import is_still_held
 from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace, tail_of
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.long_run import is_to_be_renewed, renewed, stops_at
+from cronfleet.domain.long_run import is_clock_behind, is_to_be_renewed, renewed, stops_at
 from cronfleet.domain.progress import BEAT_SECONDS, LISTEN_SECONDS, LOG_SECONDS, Progress
 from cronfleet.domain.run import Run, RunStatus
 from cronfleet.ports.clock import Clock
@@ -92,6 +92,7 @@ class RunPulse:
         elif self._listens and self.cancel is None and _is_over(self._heard_at, LISTEN_SECONDS, now):
             self._hear(now)
         if self._log is not None and not self._log_is_kept and _is_over(self._log_kept_at, LOG_SECONDS, now):
+            self._require_time(self._clock.now())
             self._keep(now)
 
     def log(self, lines: Sequence[LogLine], *, is_whole: bool, place: LogPlace | None = None) -> None:
@@ -110,6 +111,8 @@ class RunPulse:
             raise Interrupted("its worker was stopped before it was done")
         if self._keeps is not None and now >= stops_at(self._row):
             raise Interrupted("its worker could not renew its lease in time")
+        if self._keeps is not None and is_clock_behind(self._row, now):
+            raise Interrupted("its worker's clock was set back, so that nobody knows when its lease ends")
 
     def _is_lease_old(self, now: Instant) -> bool:
         return self._keeps is not None and is_to_be_renewed(self._row, now)
@@ -140,8 +143,10 @@ class RunPulse:
             return
         self._written_at = self._heard_at = now
         wanted = self._wanted(now)
-        if self._keeps is not None and not self._keeps(wanted):
-            return
+        if self._keeps is not None:
+            if not self._keeps(wanted):
+                return
+            self._require_time(self._clock.now())
         try:
             stored = self._store.replace_run(wanted)
         except NoAnswer:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain.attempt import Wait
+from cronfleet.domain.execution import Execution
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.run import Run, RunMessage
@@ -61,21 +62,22 @@ class Slots:
         lost to its tenant should its worker die. As it is where the store stays silent.
         """
         try:
-            return self.kept(run, held) or held
+            return ask(lambda: self.kept(run, held)) or held
         except NoAnswer:
             return held
 
     def kept(self, run: Run, held: HeldSlot) -> HeldSlot | None:
         """The slot of a running attempt, for as long as its lease as `run` has it; `None` when another has it.
 
-        Raises `NoAnswer`: whether it was kept is not known.
+        One request, however it is answered: whoever renews a lease meanwhile has no time for more. Raises `NoAnswer`:
+        whether it was kept is not known.
         """
         lease, began_at = held.lease, run.attempts[-1].started_at
         until = (run.lease_until or 0) + SLOT_MARGIN_SECONDS * SECOND
         if until == lease.until:
             return held
         before = Slot(run.key.tenant, lease.number, lease.fence, held.holder, began_at, lease.until)
-        stored = ask(partial(self._store.take_slot, replace(before, until=until), before))
+        stored = self._store.take_slot(replace(before, until=until), before)
         if (stored.fence, stored.holder) != (lease.fence, held.holder):
             return None
         # With another end it is ours all the same: the reply of an earlier write was lost, and said another time.
@@ -106,19 +108,25 @@ class Slots:
         tenant = ask(partial(self._store.get_tenant, tenant_id, consistent=False))
         return None if tenant is None else quotas_of(tenant).concurrent_runs
 
-    def extend(self, run: Run, held: HeldSlot, lease_until: Instant, now: Instant) -> HeldSlot:
-        """The slot, held until the attempt's lease ends at `lease_until`. Raises `NoAnswer`."""
-        lease = held.lease
-        if covers(lease, lease_until):
-            return held
-        before = Slot(run.key.tenant, lease.number, lease.fence, held.holder, until=lease.until)
-        wanted = before.taken(held.holder, now, lease_until + SLOT_MARGIN_SECONDS * SECOND)
-        stored = ask(partial(self._store.take_slot, wanted, before))
-        if (stored.holder, stored.fence) == (held.holder, wanted.fence):
-            return HeldSlot(stored.lease, held.holder)
-        # Its lease was over, and another has it: the tenant has one run more at once than it may, this once.
-        self._telemetry.count("slots_overrun")
-        return held
+    def hold_for(self, run: Run, held: HeldSlot | None) -> None:
+        """Hold the slot of a run that goes on elsewhere for as long as that may, under the fence that its row says.
+
+        Only after the row says that it does: from then on an errand lets go of it, whoever dies. Raises `NoAnswer`.
+        """
+        if held is None or covers(held.lease, run.lease_until or 0):
+            return
+        if ask(lambda: self.kept(run, held)) is None:
+            # Its lease was over, and another has it: the tenant has one run more at once than it may, this once.
+            self._telemetry.count("slots_overrun")
+
+    def let_go(self, run: Run, now: Instant) -> None:
+        """Let go of what those attempts of the run held that went on elsewhere and are over. Done again, it does
+        nothing. Raises `NoAnswer`: a lease for days does not end by itself in time.
+        """
+        for held in (held_elsewhere(one.execution) for one in run.attempts if one.finished_at is not None):
+            if held is not None:
+                number, fence = held.lease.number, held.lease.fence
+                ask(partial(self._store.release_slot, run.key.tenant, number, fence, held.holder, now))
 
     def release(self, tenant: str, held: HeldSlot | None, now: Instant) -> None:
         """Let go of a slot whose attempt is over, or was put off. Only after the row says so."""
@@ -130,6 +138,13 @@ class Slots:
         except NoAnswer:
             # Its lease ends by itself; until then the tenant has one slot less.
             self._telemetry.count("slots_left")
+
+
+def held_elsewhere(execution: Execution | None) -> HeldSlot | None:
+    """The slot that is held for what goes on elsewhere, where its tenant has a limit of runs at once."""
+    if execution is None or execution.slot is None:
+        return None
+    return HeldSlot(execution.slot, execution.holder)
 
 
 def held_by(message: RunMessage) -> HeldSlot | None:
