@@ -1,4 +1,4 @@
-"""Long runs: a job that goes on for hours under a short lease, and stops before another may have its run."""
+"""The lease of a long run where the store does not answer, or a clock is set: its job never outlives it."""
 
 import contextlib
 from collections.abc import Callable
@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import pytest
 
+from cronfleet.adapters.dynamodb.job_store import CONFIG
 from cronfleet.adapters.memory.queues import MemoryQueue, MemoryRunSource
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.attempt_log import LogLine
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
-from cronfleet.domain.long_run import SHORT_LEASE_SECONDS
+from cronfleet.domain.long_run import SHORT_LEASE_SECONDS, STOP_SECONDS
 from cronfleet.domain.retry import Retry
 from cronfleet.domain.run import Outcome, RunMessage, RunStatus
 from cronfleet.ports.job_store import NoAnswer
@@ -24,7 +25,7 @@ from tests.unit.services.test_worker_slots import LimitedWorkshop
 
 LIMIT: Final = 3 * HOUR // SECOND
 REQUEST: Final = 27 * SECOND
-"""What one request to a store takes that does not answer, with the adapter's own tries."""
+"""What one request takes at most to a store that does not answer, with the adapter's own tries and pauses."""
 
 Job = Callable[["LongWorkshop", Pulse], Result]
 
@@ -136,6 +137,13 @@ def test_a_job_has_stopped_before_its_lease_ends_whatever_is_not_answered(
     with contextlib.suppress(NoAnswer):
         world.long.work()
     assert world.targets.over_at < lease[0], "another may have had the run already"
+
+
+def test_a_request_is_given_up_in_less_time_than_a_job_has_to_stop() -> None:
+    made: Any = CONFIG
+    tries = made.retries["total_max_attempts"]
+    pauses = sum(2**number for number in range(tries - 1))
+    assert tries * (made.connect_timeout + made.read_timeout) + pauses <= REQUEST // SECOND < STOP_SECONDS
 
 
 @pytest.mark.parametrize("back", [MINUTE, 10 * MINUTE])

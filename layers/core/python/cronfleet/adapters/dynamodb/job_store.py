@@ -37,7 +37,7 @@ from cronfleet.ports.clock import SteadyClock
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 3})
+CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A request is given up early and asked again: a dispatcher's whole tick lasts a few seconds."""
 
 
