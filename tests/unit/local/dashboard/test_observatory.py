@@ -1,7 +1,10 @@
 """The page's rows, the metrics in Prometheus' form, and the paths they are at."""
 
 import json
+import subprocess
+import sys
 from http import HTTPStatus
+from pathlib import Path
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from infra.config.installation import from_context
 from infra.dashboard import dashboard
 from local.dashboard.judge import Bench
 from local.dashboard.recorder import Recorder
-from local.dashboard.server import FILES, Sight, section
+from local.dashboard.server import FILES, PAGE, Sight, section
 from local.dashboard.view import STEPS, View
 from local.traces.store import Store
 from tests.support.settable_clock import NOON, SettableClock
@@ -119,6 +122,15 @@ def test_the_page_is_made_of_files_of_its_own_and_asks_for_nothing_elsewhere(rec
     status, _, content = sight(recorder).content(path)
     assert status is HTTPStatus.OK
     assert b"://" not in content
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in PAGE.glob("*.js")))
+def test_a_script_of_the_page_can_be_read(script: str, tmp_path: Path) -> None:
+    module = tmp_path / "script.mjs"
+    module.write_text((PAGE / script).read_text())
+    node = Path(sys.executable).parent / "node"
+    done = subprocess.run([node, "--check", module], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_section_of_the_runbook_is_shown_as_it_is_written_and_nothing_of_the_address_is() -> None:
