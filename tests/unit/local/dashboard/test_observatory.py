@@ -5,7 +5,6 @@ import subprocess
 import sys
 from http import HTTPStatus
 from pathlib import Path
-from pathlib import Path
 from typing import Any
 
 import pytest
