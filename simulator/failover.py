@@ -22,7 +22,6 @@ from typing import Any, Final
 from cronfleet.domain.hold import Here, Mode
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.role import Role
-from cronfleet.domain.run import RunKey
 from cronfleet.domain.tenant import Tenant
 from cronfleet.services.access import Caller
 from cronfleet.services.holds import Holds
@@ -137,6 +136,7 @@ class Region(World):
         """Everything stops where it stands, and nothing is invoked any more."""
         self.is_alive = False
         self.functions.invoke = lambda *_, **__: None  # type: ignore[method-assign] # there is nobody left to
+        self.functions.deployment = lambda _: None  # what was about to be invoked does nothing
         for process in list(self.functions.running.values()):
             process.kill()
 
@@ -348,8 +348,11 @@ class Verdict:
         if found is None:
             return False
         tenant, name, epoch, nominal = found.groups()
-        run_id = RunKey(tenant, name, int(epoch), int(nominal)).run_id
-        if run_id not in self._written:
+        rows = [row for row in self._second.rows.values() if row.stands_for(int(nominal))]
+        own = [
+            row for row in rows if (row.key.tenant, row.key.schedule_id, row.key.epoch) == (tenant, name, int(epoch))
+        ]
+        if not any(row.key.run_id in self._written for row in own):
             return False
         self.recorded_twice += 1
         return True
