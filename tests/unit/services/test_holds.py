@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cronfleet.domain.api_key import ApiKey, digest_of
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.errors import Conflict, Forbidden, OnStandby
 from cronfleet.domain.freeze import OBEYED_AFTER
@@ -17,8 +18,10 @@ from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.reason import Code
 from cronfleet.domain.role import Role
 from cronfleet.domain.run import RunStatus
+from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.undelivered import Delivery
 from cronfleet.ports.target import Call, Pulse
+from cronfleet.services.access import Access
 from cronfleet.services.health import Health
 from cronfleet.services.holds import Holds
 from cronfleet.services.undelivered import Undelivered
@@ -290,6 +293,21 @@ def test_a_switch_is_its_own_regions() -> None:
     assert len(world.called) == calls
     world.store.here = HERE
     assert world.release(region="eu-central-1")["status"] == "running"
+
+
+def test_a_standby_notes_no_use_of_a_key_and_so_brings_none_back_that_was_withdrawn() -> None:
+    world = HeldWorld(here=Here("eu-west-1", "second"))
+    secret = "0123456789abcdefghijklmnopqrstuv"
+    text = f"cf_k1_{secret}"
+    world.store.put_api_key(ApiKey("k1", digest_of(text), Tenant("acme", rev=1), Role.OPERATOR))
+    access = Access(store=world.store, clock=world.clock)
+    before = written(world)
+    assert access.credential_of(f"Bearer {text}") is not None
+    assert written(world) == before
+    world.release()
+    before = written(world)
+    assert access.credential_of(f"Bearer {text}") is not None
+    assert written(world) != before, "in the region that works it is noted"
 
 
 def test_a_standby_takes_no_dead_message() -> None:

@@ -15,7 +15,8 @@ from cronfleet.domain.token_claims import ClaimNames, bearer_of
 from cronfleet.domain.trace import TraceContext
 from cronfleet.ports.api_keys import ApiKeyStore
 from cronfleet.ports.clock import Clock
-from cronfleet.ports.job_store import NoAnswer, TimedStore
+from cronfleet.ports.job_store import Damaged, NoAnswer, TimedStore
+from cronfleet.ports.noticeboard import NoticeStore
 from cronfleet.ports.tenants import TenantStore
 from cronfleet.ports.tokens import Tokens
 from cronfleet.services.asking import ask
@@ -75,7 +76,7 @@ class Credential:
     ends_at: Instant | None = None
 
 
-class AccessStore(TimedStore, ApiKeyStore, TenantStore, Protocol):
+class AccessStore(TimedStore, ApiKeyStore, TenantStore, NoticeStore, Protocol):
     """What access is looked up in."""
 
 
@@ -130,9 +131,16 @@ class Access:
         if not key.wants_use_noted(now):
             return
         try:
-            self._store.note_use(key, now)
-        except NoAnswer:
+            # A standby's note would be newer than the withdrawal of the key in the region that works, and undo it.
+            if not self._stands_by():
+                self._store.note_use(key, now)
+        except (NoAnswer, Damaged):
             return  # The next request notes its own; nobody is kept out for that.
+
+    def _stands_by(self) -> bool:
+        here = self._store.here
+        hold = self._store.get_switch(here.region).in_force(here)
+        return hold is not None and hold.is_standby
 
     def _of_token(self, tokens: Tokens, token: str) -> Credential | None:
         claims = tokens.claims(token)
