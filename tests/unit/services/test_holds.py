@@ -27,6 +27,7 @@ from cronfleet.services.holds import Holds
 from cronfleet.services.undelivered import Undelivered
 from tests.support.builders import at, cron, timer
 from tests.support.lived import ACME, ID, LivedWorld, spec
+from tests.support.workshop import Workshop
 from tests.support.world import World
 
 TWO = at("2026-12-01 02:00")
@@ -229,6 +230,42 @@ def test_a_standby_starts_nothing_and_writes_nothing() -> None:
     assert written(world) == before
     assert world.notes.counts["messages_laid_aside"] > 0
     assert len(world.sent) == 1, "what had been claimed is still in its queue"
+
+
+def test_a_worker_that_slept_through_the_hold_calls_nobody_unless_the_run_had_started() -> None:
+    total = len(Workshop().deliver_as_actor("alone").run().steps)
+    for step in range(total):
+        world = Workshop()
+        world.store.here = HERE
+        sleeper = world.deliver_as_actor("sleeper").run(step)
+        had_started = world.row() is not None
+        holds = Holds(store=world.store, clock=world.clock, ids=world.ids, shards=1)
+        holds.hold(PLATFORM, Mode.STANDBY, reason="fail-over")
+        sleeper.run()
+        if had_started:
+            continue
+        assert not world.targets.made, f"it woke at step {step}, and called"
+        row = world.row()
+        if row is not None:
+            assert (row.status, row.attempts, row.reason.code) == (RunStatus.WAITING, (), Code.HELD)
+        holds.release(PLATFORM, reason="over")
+        assert world.settle().status is RunStatus.SUCCEEDED
+
+
+def test_a_tick_that_is_under_way_when_a_hold_returns_puts_nothing_right_any_more() -> None:
+    def scene() -> World:
+        world = World(TWO)
+        world.store.here = HERE
+        for number in range(3):
+            world.add(timer(cron("0 2 * * *", "Mars/Olympus"), TWO, schedule_id=f"bad{number}", shard=0))
+        return world
+
+    for step in range(len(scene().tick_as_actor("alone").run().steps)):
+        world = scene()
+        sleeper = world.tick_as_actor("sleeper").run(step)
+        Holds(store=world.store, clock=world.clock, ids=world.ids, shards=1).hold(PLATFORM, Mode.STANDBY, reason="")
+        writes = [sleeper.at, *sleeper.run().steps[step + 1 :]]
+        assert sum(name.startswith("commit") and "done" not in name for name in writes if name) <= 1, writes
 
 
 def test_what_came_to_a_standby_starts_after_the_release() -> None:

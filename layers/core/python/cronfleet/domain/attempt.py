@@ -13,6 +13,7 @@ from cronfleet.domain.dependency import AfterTrigger
 from cronfleet.domain.execution import Execution
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.frozen import frozen_reason, in_force, look_again
+from cronfleet.domain.hold import Hold, hold_detail, hold_words
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, ceil_second
 from cronfleet.domain.join import decide_join
 from cronfleet.domain.lag import lag_ms
@@ -328,6 +329,12 @@ def for_other_workers(now: Instant) -> Wait:
     """What an attempt waits for whose limit was raised past a worker function's, or lowered, on its way to one."""
     text = "its limit was changed while it was on its way, so that it goes to workers of the other kind"
     return Wait(ceil_second(now) + SECOND, Reason(Code.OTHER_WORKERS, text))
+
+
+def for_release(run: Run, hold: Hold, now: Instant) -> Wait:
+    """What an attempt waits for that was started when its installation had become a standby: nobody is called there."""
+    late = run.late or Late(Cause.HOLD, run.key.nominal_at, run.key.nominal_at, now)
+    return Wait(ceil_second(now) + SECOND, Reason(Code.HELD, hold_words(hold), hold_detail(hold)), late)
 
 
 def attempts_left(run: Run, retry: Retry) -> End | None:

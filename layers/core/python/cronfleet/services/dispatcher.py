@@ -482,6 +482,7 @@ class Dispatcher:
         for start in range(0, len(ordered), DEFERRALS_AT_ONCE):
             if start and self._clock.now() >= serving.works_until:
                 return
+            self._stop_if_held()
             for tenant_id, parts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
                 # What has a place already, for a slot, is not charged for one in the line of the rate.
                 drafts = [part.draft for part in parts if not part.needs_slot and part.place is None]
@@ -499,6 +500,7 @@ class Dispatcher:
         for number, one in enumerate(rounds(owned, cost=lambda _: 1, quantum=lambda _: 1)):
             if number >= PUT_RIGHT_AT_LEAST and self._clock.now() >= serving.works_until:
                 return
+            self._stop_if_held()
             if isinstance(one, Park):
                 report.parks += self._changes.park(one.item, one.reason, serving.now)
             elif isinstance(one, Resume):

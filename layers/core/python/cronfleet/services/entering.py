@@ -3,7 +3,16 @@
 from dataclasses import replace
 from typing import cast
 
-from cronfleet.domain.attempt import End, Start, Wait, attempts_left, decide_admission, for_other_workers, versioned
+from cronfleet.domain.attempt import (
+    End,
+    Start,
+    Wait,
+    attempts_left,
+    decide_admission,
+    for_other_workers,
+    for_release,
+    versioned,
+)
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunKey, RunMessage, RunStatus
@@ -60,7 +69,7 @@ class Entering:
         if stored is None and self._is_of_the_gone(run, message):
             return None
         freezes = () if stored is None else self._freezes.of(stored, self._tier_of(run))
-        admission = decide_admission(run, stored, self._now(run.key), freezes)
+        admission = self._hold(run, stored) or decide_admission(run, stored, self._now(run.key), freezes)
         if isinstance(admission, End):
             self._finishing.end(run, stored, admission, held)
             return None
@@ -73,6 +82,13 @@ class Entering:
             self._finishing.end(run, timer, definition, held)
             return None
         return self._enter(Ready(run, timer, definition), message, is_takeover=start.is_takeover)
+
+    def _hold(self, run: Run, timer: Timer | None) -> Wait | None:
+        """What a standby makes of a run that was started all the same, by a worker that stood still meanwhile."""
+        hold = self._freezes.board.hold()
+        if timer is None or hold is None or not hold.is_standby:
+            return None
+        return for_release(run, hold, self._now(run.key))
 
     def _tier_of(self, run: Run) -> str:
         """The tier of the run's tenant: while a tier is frozen as its record says, since the message may be older."""
