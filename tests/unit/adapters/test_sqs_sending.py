@@ -139,12 +139,12 @@ def test_each_message_says_to_x_ray_of_which_trace_it_is_where_something_is_trac
     urls = dict.fromkeys((*RUN_QUEUES, "standard"), "https://runs")
     asked = TraceContext("ab" * 16, "cd" * 8)
     manual = message(NOON, key=RunKey("acme", "nightly", 1, NOON, "manual-1"), trace=asked)
-    SqsRunQueue(client, urls, 1.0).send([DelayedMessage(one, 0) for one in (message(NOON), manual)])  # type: ignore[arg-type]  # as above
+    SqsRunQueue(client, urls, 1.0).send([DelayedMessage(one, 0) for one in (message(NOON), manual)])  # type: ignore[arg-type]  # a client of the test
     ((_, entries),) = client.requests
     headers = [entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"] for entry in entries]
     fire = message(NOON).context.trace_id
     assert headers[0].startswith(f"Root=1-{fire[:8]}-{fire[8:]};Parent=")
     assert headers[0].endswith(";Sampled=1")
     assert headers[1] == manual.context.xray_header, "whoever asked has decided"
-    SqsRunQueue(client, urls).send([DelayedMessage(message(NOON), 0)])  # type: ignore[arg-type]  # as above
+    SqsRunQueue(client, urls).send([DelayedMessage(message(NOON), 0)])  # type: ignore[arg-type]  # a client of the test
     assert "MessageSystemAttributes" not in client.requests[1][1][0]
