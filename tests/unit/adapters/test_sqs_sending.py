@@ -132,6 +132,14 @@ def test_the_queues_in_memory_hide_messages_for_as_long_as_the_real_ones() -> No
     assert TICKS.visibility_seconds == memory.TICK_VISIBILITY_SECONDS
     assert ERRANDS.visibility_seconds == memory.ERRAND_VISIBILITY_SECONDS
     assert TICKS.max_receive_count == memory.MAX_RECEIVE_COUNT
+    assert RUN_QUEUES[LONG_QUEUE].max_receive_count == memory.LONG_MAX_RECEIVE_COUNT
+
+
+def test_every_run_queue_is_as_patient_with_workers_that_cannot_begin() -> None:
+    patience = {queue.max_receive_count * queue.visibility_seconds for queue in RUN_QUEUES.values()}
+    assert len(patience) == 1
+    assert min(patience) >= 7 * 3600
+    assert max(queue.max_receive_count for queue in RUN_QUEUES.values()) <= 1_000, "the most that SQS takes"
 
 
 def test_each_message_says_to_x_ray_of_which_trace_it_is_where_something_is_traced() -> None:

@@ -1,5 +1,6 @@
 """Long runs: a short lease that is renewed, a worker that stops, and what becomes of the run in between."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -170,6 +171,22 @@ def test_a_message_that_nobody_can_begin_stays_in_the_queue() -> None:
         worker.work()
     assert len(world.queue) == 1
     assert world.protected.asked == ["end"], "there was no job"
+
+
+def test_an_hour_in_which_nobody_can_begin_makes_no_dead_letter_of_what_waits() -> None:
+    world = LongWorkshop(60)
+    world.send()
+    store = Silent(world.store)
+    store.insert_run = store._no_answer
+    worker, _ = world.long_worker(store=store)
+    for _ in range(60):
+        with contextlib.suppress(NoAnswer):
+            worker.work()
+        world.clock.advance(MINUTE)
+    assert not world.queue.dead
+    world.clock.advance(SHORT_LEASE_SECONDS * SECOND)
+    world.long_worker()[0].work()
+    assert world.stored.status is RunStatus.SUCCEEDED
 
 
 # --- being stopped ---------------------------------------------------------------------------------------------

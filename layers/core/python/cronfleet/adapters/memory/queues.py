@@ -24,6 +24,7 @@ RUN_VISIBILITY_SECONDS: Final = 5_400
 LONG_VISIBILITY_SECONDS: Final = SHORT_LEASE_SECONDS
 ERRAND_VISIBILITY_SECONDS: Final = 360
 MAX_RECEIVE_COUNT: Final = 5
+LONG_MAX_RECEIVE_COUNT: Final = MAX_RECEIVE_COUNT * RUN_VISIBILITY_SECONDS // LONG_VISIBILITY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,10 @@ class MemoryRunQueue:
     def tier(self, name: str) -> MemoryQueue[RunMessage]:
         """The queue of a tier, or of the lane of backfills."""
         if name not in self.tiers:
-            hidden = LONG_VISIBILITY_SECONDS if name == LONG_QUEUE else self._visibility_seconds
-            self.tiers[name] = MemoryQueue(self._clock, hidden)
+            if name == LONG_QUEUE:
+                self.tiers[name] = MemoryQueue(self._clock, LONG_VISIBILITY_SECONDS, LONG_MAX_RECEIVE_COUNT)
+            else:
+                self.tiers[name] = MemoryQueue(self._clock, self._visibility_seconds)
         return self.tiers[name]
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:

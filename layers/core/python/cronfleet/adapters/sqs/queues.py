@@ -65,7 +65,16 @@ DEAD_VISIBILITY_SECONDS: Final = 6 * DEAD_LETTERS_TIMEOUT_SECONDS
 """How long a dead message is hidden once the consumer of the dead-letter queues has it."""
 
 
-LONG_RUNS: Final = Queue(f"{RUN_QUEUE}{LONG_QUEUE}", function_timeout_seconds=0, visibility_seconds=SHORT_LEASE_SECONDS)
+_ORDINARY: Final = run_queue(TIERS[0])
+
+LONG_RUNS: Final = Queue(
+    f"{RUN_QUEUE}{LONG_QUEUE}",
+    function_timeout_seconds=0,
+    visibility_seconds=SHORT_LEASE_SECONDS,
+    # Hidden for two minutes each time, five receives would be over in ten: a store that is silent for so long, or a few
+    # deployments, would make dead letters of all that waits. Its patience in hours is that of the others.
+    max_receive_count=_ORDINARY.max_receive_count * _ORDINARY.visibility_seconds // SHORT_LEASE_SECONDS,
+)
 """The run queue of long runs. No function reads it, and no message of it is kept for longer than it takes to start a
 run: then the ledger knows of it, and its lease says whether it goes on. SQS would hide a message for 12 hours at most.
 """
