@@ -72,6 +72,14 @@ def test_nobody_there_is_no_reason_not_to_work(tmp_path: Path) -> None:
     protection.end()
 
 
+def test_a_folder_that_cannot_be_written_is_no_reason_not_to_work(agent: EcsAgent, tmp_path: Path) -> None:
+    protection = place(agent.address, tmp_path / "gone", 0, SettableClock(NOON))
+    protection.begin()
+    protection.look()
+    protection.end()
+    assert agent.wanted == [True], "whether others have jobs nobody knows: it ends by itself"
+
+
 def test_where_the_log_of_the_task_goes_is_known_from_its_metadata(agent: EcsAgent) -> None:
     assert log_place(f"{agent.address}/metadata") == LogPlace("eu-west-1", "/g", "worker/worker/1")
     assert log_place("http://127.0.0.1:9/metadata") is None

@@ -1,12 +1,13 @@
 """The agent of ECS, which a task asks about itself, and asks to be spared: an HTTP address that only the task has."""
 
+import contextlib
 import fcntl
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import urllib3
 
@@ -25,6 +26,9 @@ EXPIRES_MINUTES: Final = 30
 RENEW_AFTER: Final = 10 * MINUTE
 TRY_AGAIN_AFTER: Final = MINUTE
 """How soon the agent is asked again that did not answer, or refused."""
+
+SOMEBODY: Final = "?"
+"""A place that nobody has, for those that cannot be known."""
 
 TIMEOUT: Final = urllib3.Timeout(connect=1, read=3)
 
@@ -79,16 +83,28 @@ class TaskProtection:
 
     @contextmanager
     def _busy_places(self) -> Iterator[set[str]]:
-        """The places that have jobs, to be changed while no other process can."""
-        with self._shared.open("a+") as file:
+        """The places that have jobs, to be changed while no other process can.
+
+        A job that has filled the disk must not end the next ones, which need none. Where it is not known who else has a
+        job, somebody is taken to have one: the protection is not let go of, and ends by itself.
+        """
+        try:
+            file = self._shared.open("a+")
+        except OSError as error:
+            logger.warning("task_protection_unshared: %s", error)
+            yield {SOMEBODY}
+            return
+        try:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            busy = set(file.read().split())
-            before = set(busy)
+            before = set(file.read().split())
+            busy = set(before)
             yield busy
             if busy != before:
-                file.truncate(0)
-                file.write(" ".join(sorted(busy)))
+                _write(file, busy)
+        finally:
+            with contextlib.suppress(OSError):
+                file.close()
 
     def _ask(self, now: Instant, *, is_wanted: bool) -> None:
         self._asked_at, self._is_granted = now, False
@@ -103,6 +119,15 @@ class TaskProtection:
         self._is_granted = answer.status == 200 and "protection" in _object(answer.data)
         if not self._is_granted:
             logger.warning("task_protection_refused: HTTP %s %s", answer.status, answer.data[:300])
+
+
+def _write(file: TextIO, busy: Set[str]) -> None:
+    try:
+        file.truncate(0)
+        file.write(" ".join(sorted(busy)))
+        file.flush()
+    except OSError as error:
+        logger.warning("task_protection_unshared: %s", error)
 
 
 def log_place(metadata: str) -> LogPlace | None:
