@@ -7,9 +7,10 @@ import pytest
 from cronfleet.adapters.memory.tracing import MemoryTracing
 from cronfleet.domain.attempt import Result
 from cronfleet.domain.attempt_line import Lines
-from cronfleet.domain.instant import SECOND
+from cronfleet.domain.execution import Execution
+from cronfleet.domain.instant import HOUR, SECOND
 from cronfleet.domain.retry import Retry
-from cronfleet.domain.run import Outcome, Run, RunStatus
+from cronfleet.domain.run import Attempt, Outcome, Run, RunStatus
 from cronfleet.domain.run_spans import Delivery
 from cronfleet.domain.span import Keeping, Span, SpanKind
 from cronfleet.domain.target import WebhookTarget
@@ -265,3 +266,49 @@ def test_a_retry_policy_of_one_ends_in_a_run_that_says_it_failed() -> None:
     world = Traced(fails_first(9), retry=Retry(max_attempts=1, backoff=BACKOFF))
     world.deliver()
     assert world.spans["run"].error == "dead: attempts"
+
+
+# --- what goes on elsewhere --------------------------------------------------------------------------------------
+
+
+def handed_over_and_ended(keeping: Keeping, outcome: Outcome) -> tuple[list[Span], list[Span]]:
+    """The spans of an execution's beginning, and those that whoever follows it keeps at its end."""
+    world, kept = Workshop(), MemoryTracing()
+    tracing = AttemptTracing(world.clock, kept, keeping)
+    attempt = Attempt(1, 1, "w", TWO, execution=Execution(TWO, TWO + HOUR))
+    goes_on = Run(
+        world.message.key,
+        RunStatus.RUNNING,
+        due_at=TWO,
+        tier="standard",
+        batch="0.1.1",
+        claimed_at=TWO - SECOND,
+        attempts=(attempt,),
+        started_at=TWO,
+        lag_ms=0,
+    )
+    with tracing.handling(world.message, Delivery(TWO)):
+        tracing.handed_over(goes_on)
+    begun, kept.spans = kept.spans, []
+    status = RunStatus.SUCCEEDED if outcome is Outcome.SUCCEEDED else RunStatus.DEAD
+    ended = replace(attempt, finished_at=TWO + HOUR, outcome=outcome, error="States.TaskFailed: no bill")
+    tracing.ended(replace(goes_on, status=status, attempts=(ended,), finished_at=TWO + HOUR))
+    return begun, kept.spans
+
+
+def test_what_goes_on_elsewhere_is_one_trace_from_its_claim_to_its_end() -> None:
+    begun, at_the_end = handed_over_and_ended(ALL, Outcome.SUCCEEDED)
+    assert [span.name for span in begun] == ["claim", "queue runs-standard", "process runs-standard"]
+    assert begun[-1].attributes["cronfleet.outcome"] == "handed_over"
+    run, execution = at_the_end
+    assert (run.name, execution.name, execution.part) == ("run", "execution of attempt 1", "clerk")
+    assert (execution.began_at, execution.ended_at) == (TWO, TWO + HOUR)
+    assert {span.context.trace_id for span in (*begun, *at_the_end)} == {run.context.trace_id}
+    assert execution.parent_id == run.context.span_id == begun[-1].parent_id
+
+
+def test_an_execution_that_fails_is_kept_though_nobody_had_chosen_it() -> None:
+    begun, at_the_end = handed_over_and_ended(NONE, Outcome.FAILED)
+    assert begun == []
+    assert [span.error for span in at_the_end] == ["dead", "failed: error"]
+    assert handed_over_and_ended(NONE, Outcome.SUCCEEDED)[1] == []

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from cronfleet.domain.attempt_line import error_kind
 from cronfleet.domain.claim import BatchId
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.run import FAILED, Attempt, Outcome, Run, RunMessage
+from cronfleet.domain.run import FAILED, Attempt, Outcome, Run, RunMessage, RunStatus
 from cronfleet.domain.signature import target_kind
 from cronfleet.domain.span import Span, SpanKind, Value
 from cronfleet.domain.target import HandlerTarget, LambdaTarget, Target, WebhookTarget
@@ -167,7 +167,8 @@ class _Drawing:
     def attempt(self, called: Called | None) -> Iterator[Span]:
         context = attempt_context(self.run.trace, self.message)
         last = self.run.attempts[-1] if self.run.attempts else None
-        outcome = HANDED_OVER if self.run.execution is not None else Outcome.NOT_STARTED.value
+        # Only what goes on elsewhere is told of while it runs.
+        outcome = HANDED_OVER if self.run.status is RunStatus.RUNNING else Outcome.NOT_STARTED.value
         if last is not None and last.outcome is not None:
             outcome = last.outcome.value
         reason = {} if self.run.reason is None else {"cronfleet.reason": self.run.reason.code.value}
