@@ -7,11 +7,11 @@ the same batch id, and knows for each whether it was won.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.allotment import Draft, Part, by_tenant
+from cronfleet.domain.allotment import Draft, by_tenant
 from cronfleet.domain.claim import (
     MAX_BATCH_ENTRIES,
     Batch,
@@ -59,6 +59,7 @@ from cronfleet.services.errands import Errands
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
 from cronfleet.services.own_changes import OwnChanges
+from cronfleet.services.serving import Closed, Serving
 from cronfleet.services.slot_allotments import SlotAllotments
 from cronfleet.services.telling import Telling
 from cronfleet.services.tenant_rules import TenantRules
@@ -85,50 +86,6 @@ PUT_RIGHT_AT_LEAST: Final = 25
 
 ENOUGH_NOTED: Final = 2_000
 """What can be noted in the second half of a slot, and more."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Closed:
-    """The batch whose claims are all decided, and which of them somebody else won."""
-
-    batch_id: BatchId | None
-    losers: frozenset[int] = frozenset()
-    lost: tuple[Claim, ...] = ()
-    """Those claims, where it is a batch of this tick's own."""
-
-
-@dataclass(slots=True)
-class _Serving:
-    """A tick that is being served: what it reads, what it has taken, and what has to wait until all else is done."""
-
-    now: Instant
-    works_until: Instant
-    """Here it stops, and leaves the rest to the next tick, which comes when this slot is over."""
-    look_ahead: LookAhead
-    tally: Tally
-    allotments: Allotments
-    slots: SlotAllotments
-    yielding: Yielding
-    closed: _Closed
-    """The last batch whose claims are all decided."""
-    tenants: dict[str, Tenant] = field(default_factory=dict)
-    waiting: list[Part] = field(default_factory=list)
-    noted: list[Claim] = field(default_factory=list)
-    amiss: list[Park | Resume | Timer] = field(default_factory=list)
-    """To be put right by the scheduler itself: what it parks, resumes, or looks at again by newer zone data."""
-    errands: list[Errand] = field(default_factory=list)
-
-    @property
-    def is_half_over_at(self) -> Instant:
-        """Between its beginning and its end."""
-        return (self.now + self.works_until) // 2
-
-    def set_aside(self, made: Plan) -> None:
-        """Keep what of `made` nobody's fire waits for until all that was read is claimed."""
-        self.waiting += made.waiting
-        self.yielding.add(made.yielding)
-        self.noted += made.noted
-        self.amiss += (*made.parks, *made.resumes, *made.outdated)
 
 
 class Held(Exception):
@@ -222,7 +179,7 @@ class Dispatcher:
         Read ahead, decide about all that was read, claim it batch by batch. Then, when nobody's fire waits for it any
         more, comes what is to be put right, what is only noted, and at last what has to wait.
         """
-        closed = _Closed(lease.last_batch, lease.last_losers)
+        closed = Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
             closed = self._finish(lease.open_batch, report)
         serving = self._serving(lease, shards, now, deadline_at, closed)
@@ -236,7 +193,7 @@ class Dispatcher:
         if is_open and ask(lambda: self._store.release(lease, closed.losers)):
             serving.slots.lost(closed.lost)
 
-    def _go_through(self, lease: ShardLease, serving: "_Serving", report: TickReport) -> None:
+    def _go_through(self, lease: ShardLease, serving: Serving, report: TickReport) -> None:
         """Everything that is due, in the order in which somebody waits for it. Raises `Held` when it must stop."""
         while not serving.look_ahead.is_over:
             made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
@@ -265,11 +222,9 @@ class Dispatcher:
         if self._freezes.board.hold() is not None:
             raise Held
 
-    def _serving(
-        self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant, closed: _Closed
-    ) -> "_Serving":
+    def _serving(self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant, closed: Closed) -> Serving:
         tally = Tally()
-        return _Serving(
+        return Serving(
             now,
             min(deadline_at, max(lease.slot_at + SLOT, now + SHORTEST_WORK)),
             LookAhead(self._store, lease.shard, now + self._reach(now)),
@@ -280,12 +235,12 @@ class Dispatcher:
             closed,
         )
 
-    def _apart(self, serving: "_Serving", items: Sequence[DueItem]) -> Sequence[Claimable]:
+    def _apart(self, serving: Serving, items: Sequence[DueItem]) -> Sequence[Claimable]:
         """`items` without the errands, which wait until all that was read is claimed."""
         serving.errands += (item for item in items if isinstance(item, Errand))
         return [item for item in items if not isinstance(item, Errand)]
 
-    def _decide(self, serving: "_Serving", items: Sequence[Claimable]) -> Plan:
+    def _decide(self, serving: Serving, items: Sequence[Claimable]) -> Plan:
         """What becomes of `items`. Whatever the plan has to know besides them (rates, freezes, slots) is asked here."""
         frozen = apart(*self._freezes.over(self._in_tiers(items, serving.now)), serving.now, serving.now + LOOK_AHEAD)
         made = drafted(frozen.rest, serving.now, serving.tally)
@@ -295,7 +250,7 @@ class Dispatcher:
         made.parks += frozen.parks
         return made
 
-    def _in_batches(self, serving: "_Serving", made: Plan) -> Iterator[Sequence[Claim]]:
+    def _in_batches(self, serving: Serving, made: Plan) -> Iterator[Sequence[Claim]]:
         """The claims of `made`, batch by batch, as long as there is time; one batch at least."""
         is_first = True
         for drafts in self._in_slices(serving, made.drafts):
@@ -306,7 +261,7 @@ class Dispatcher:
                 yield claims[start : start + MAX_BATCH_ENTRIES]
                 is_first = False
 
-    def _yielding(self, serving: "_Serving") -> Iterator[Sequence[Claim]]:
+    def _yielding(self, serving: Serving) -> Iterator[Sequence[Claim]]:
         """What operations asked for and may go, batch by batch, as long as there is time."""
         kept = [draft for draft in serving.yielding.drafts if self._rules.knows(draft.tenant)]
         if not kept or self._clock.now() >= serving.works_until:
@@ -320,19 +275,19 @@ class Dispatcher:
                 return
             yield claims[start : start + MAX_BATCH_ENTRIES]
 
-    def _noted(self, serving: "_Serving") -> Iterator[Sequence[Claim]]:
+    def _noted(self, serving: Serving) -> Iterator[Sequence[Claim]]:
         """What is only noted, batch by batch, as long as there is time; one batch at least."""
         for start in range(0, len(serving.noted), MAX_BATCH_ENTRIES):
             if start and self._clock.now() >= serving.works_until:
                 return
             yield serving.noted[start : start + MAX_BATCH_ENTRIES]
 
-    def _is_to_stop(self, serving: "_Serving") -> bool:
+    def _is_to_stop(self, serving: Serving) -> bool:
         """Whether no more is read: the slot is over, or half of it, and there is enough to note in the other."""
         now = self._clock.now()
         return now >= serving.works_until or (len(serving.noted) >= ENOUGH_NOTED and now >= serving.is_half_over_at)
 
-    def _in_slices(self, serving: "_Serving", drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
+    def _in_slices(self, serving: Serving, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
         """The drafts in the rounds of their tenants: first a few, then as many more as there is time for at that pace.
 
         What is granted and not claimed is lost to its tenant, and what is not granted is found again by the next tick,
@@ -349,7 +304,7 @@ class Dispatcher:
         if left > 0:
             yield rest if took <= 0 else rest[: max(1, FIRST_SLICE * left // took)]
 
-    def _granted(self, serving: "_Serving", made: Plan, drafts: Sequence[Draft]) -> list[Claim]:
+    def _granted(self, serving: Serving, made: Plan, drafts: Sequence[Draft]) -> list[Claim]:
         """The claims of those of `drafts` that may go now; what has to wait is noted in `made`."""
         # Of whom nothing is known yet may have a limit of runs at once; it is left to the next tick.
         known = [draft for draft in drafts if self._rules.knows(draft.tenant)]
@@ -381,7 +336,7 @@ class Dispatcher:
         """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""
         return FROZEN_STRETCH if looks_back(self._freezes.directory().ends(), now) else LOOK_AHEAD
 
-    def _dispatch(self, lease: ShardLease, serving: "_Serving", claims: Sequence[Claim], report: TickReport) -> None:
+    def _dispatch(self, lease: ShardLease, serving: Serving, claims: Sequence[Claim], report: TickReport) -> None:
         """Write a batch, announce it (which closes the one before), and only then carry it out. Raises `Held`."""
         self._stop_if_held()
         before, slots = serving.closed, serving.slots
@@ -401,17 +356,17 @@ class Dispatcher:
         closed = self._carry_out(batch, report)
         serving.closed = replace(closed, lost=tuple(batch.claims[place] for place in closed.losers))
 
-    def _finish(self, batch_id: BatchId, report: TickReport) -> "_Closed":
+    def _finish(self, batch_id: BatchId, report: TickReport) -> Closed:
         """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""
         batch = ask(lambda: self._store.get_batch(batch_id))
         if batch is None:
             # It was announced after it was written, so only its expiry (weeks later) can have removed it.
             self._telemetry.alarm("batch_gone", batch=str(batch_id))
-            return _Closed(batch_id)
+            return Closed(batch_id)
         report.finished_for_predecessor += 1
         return self._carry_out(batch, report)
 
-    def _carry_out(self, batch: Batch, report: TickReport) -> "_Closed":
+    def _carry_out(self, batch: Batch, report: TickReport) -> Closed:
         """Claim, send the winners, write down what is skipped."""
         outcomes = self._claim_all(batch)
         losers = frozenset(i for i, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
@@ -426,7 +381,7 @@ class Dispatcher:
         report.fires += len(messages)
         lates = (message.late for message in messages if message.late is not None)
         report.caught_up += sum(late.cause is not Cause.RATE for late in lates)
-        return _Closed(batch.batch_id, losers)
+        return Closed(batch.batch_id, losers)
 
     def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
         """The outcome of every claim; those without an answer are asked again. Raises `NoAnswer` past the limit."""
@@ -473,7 +428,7 @@ class Dispatcher:
                 event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
                 self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
 
-    def _defer_all(self, serving: "_Serving", report: TickReport) -> None:
+    def _defer_all(self, serving: Serving, report: TickReport) -> None:
         """Move what waits to places of its own, tenant by tenant in turn, as long as there is time.
 
         Places are drawn for a few at a time: what is drawn and not written is lost to the tenant.
@@ -492,7 +447,7 @@ class Dispatcher:
                 for deferral in deferrals:
                     report.deferrals += ask(partial(self._store.defer, deferral.item, deferral.due_at, deferral.reason))
 
-    def _put_right(self, serving: "_Serving", report: TickReport) -> None:
+    def _put_right(self, serving: Serving, report: TickReport) -> None:
         """What the scheduler changes by itself, tenant by tenant in turn, as long as there is time; a few at least."""
         owned: defaultdict[str, list[Park | Resume | Timer]] = defaultdict(list)
         for one in serving.amiss:
