@@ -14,8 +14,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -31,9 +30,11 @@ from simulator import population
 from simulator.checkers.ledger import check_ledger
 from simulator.checkers.statuses import TERMINAL
 from simulator.checkers.violation import Violation
+from simulator.failover_plan import SOUND, Outcome, Planted, drawn_plan
+from simulator.failover_report import lines, summary
 from simulator.faults import MINUTE, NONE, SECOND
 from simulator.loop import Loop, Process
-from simulator.replication import Lag, Replication, Side
+from simulator.replication import Replication, Side
 from simulator.world import START, World
 
 FIRST: Final = "eu-west-1"
@@ -45,58 +46,15 @@ CHANGES: Final = 60
 SHARDS: Final = 4
 RATE: Final = Rate(100, 2_500)
 
+DRAINS_WITHIN: Final = 6 * MINUTE
+"""Longer than any attempt takes."""
+
+ENTRY_TOO_MANY: Final = "a fire has more than one entry"
 _TWICE: Final = re.compile(r"\('(.+)', '(.+)'\) epoch (\d+) nominal (\d+)")
 
 CALM_STEP: Final = 5 * MINUTE
 LONGEST_CALM: Final = 6 * 60 * MINUTE
 PLANTED_CALM: Final = 30 * MINUTE
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What happens to the two regions, and when. `lives_on`: the first is cut off, and goes on until it is fenced."""
-
-    lag: Lag
-    cut_at: int
-    lives_on: bool
-    fenced_at: int
-    is_revoked: bool
-    """Fenced from outside, by taking its roles' rights; else it is held, and ends what runs."""
-    released_at: int
-    heals_at: int | None
-    """When what had not come comes after all; `None`: never."""
-
-
-@dataclass(frozen=True)
-class Planted:
-    """Faults of the operator, or of the product, for which the checkers must have eyes."""
-
-    is_held: bool = True
-    mends: bool = True
-
-
-SOUND: Final = Planted()
-
-
-@dataclass
-class Outcome:
-    """What came of one seed."""
-
-    seed: int
-    plan: Plan
-    fires: int
-    violation: Violation | None
-    doubles: Counter[str] = field(default_factory=Counter)
-    """Runs that both regions ran, by why."""
-    bound: int = 0
-    """Runs that might have, at most."""
-    mended: Counter[str] = field(default_factory=Counter)
-    changes: Counter[str] = field(default_factory=Counter)
-    """Requests that the first region had accepted: how many the second has, and how many it lacks."""
-    damage: Counter[str] = field(default_factory=Counter)
-    """What transactions whose halves came apart have left, that nothing mends."""
-    takes_over_ms: int = 0
-    """From the release to the first run that the second region starts."""
 
 
 class Region(World):
@@ -131,6 +89,12 @@ class Region(World):
             return deed(Holds(store=self.wired(process), clock=process, ids=self.ids, shards=self.shards))
 
         self.functions.invoke("api", body)
+
+    def purge(self) -> None:
+        """Empty the queues."""
+        for queue in (self.ticks, self.runs, self.errands, self.yielding):
+            queue._free = 0  # noqa: SLF001 - what is under way in it comes to nobody any more
+        self._open_queues()
 
     def die(self) -> None:
         """Everything stops where it stands, and nothing is invoked any more."""
@@ -204,6 +168,8 @@ class Failover:
     def _release(self) -> None:
         self.standby_wrote = self.sides[1].writes
         self.second.operate(lambda holds: holds.release(ADMIN, reason=f"{FIRST} is gone"))
+        # In the end targets mend as well: what waits for a breaker would go on for hours.
+        self.first.failing = self.second.failing = 0.0
 
     def _mend(self) -> None:
         """What had not come has come: what it brings into the second region's tables is looked at as well."""
@@ -217,7 +183,32 @@ class Failover:
             self.loop.run_until(self.loop.now + CALM_STEP)
             if self.loop.now >= after and not self._is_unsettled(self.loop.now - 15 * MINUTE):
                 break
-        return Verdict(self).outcome()
+        outcome = Verdict(self).outcome()
+        if outcome.violation is None and self.first.is_alive and self.plan.heals_at is not None:
+            outcome.violation = next(self.go_back(), None)
+            outcome.went_back = True
+        return outcome
+
+    def go_back(self) -> Iterator[Violation]:
+        """The first region, which lives and is held, takes over again as planned; what is wrong with that."""
+        self.second.operate(lambda holds: holds.hold(ADMIN, Mode.DRAIN, reason="going back"))
+        self.loop.run_until(self.loop.now + DRAINS_WITHIN)
+        self.second.operate(lambda holds: holds.hold(ADMIN, Mode.STANDBY, reason="going back"))
+        self.first.purge()
+        self.loop.run_until(self.loop.now + 2 * MINUTE)
+        back_at = self.loop.now
+        ended = {run_id for _, run_id, status, _ in self.second.history.row_writes if status in TERMINAL}
+        self.first.operate(lambda holds: holds.release(ADMIN, reason="back"))
+        self.loop.run_until(back_at + 40 * MINUTE)
+        for call in self.first.history.calls:
+            if call.began_at >= back_at and call.run_id in ended:
+                yield Violation(call.began_at, "a run ran again after a planned fail-back", call.run_id)
+        yield from lost(
+            self.first, self.loop.now - 15 * MINUTE, {*self._written(self.first), *self._written(self.second)}
+        )
+
+    def _written(self, region: Region) -> set[str]:
+        return {run_id for _, run_id, _, _ in region.history.row_writes}
 
     def _is_unsettled(self, before: int) -> bool:
         state = self.second.store.state
@@ -228,16 +219,28 @@ class Failover:
         )
 
 
-def drawn_plan(rng: random.Random) -> Plan:
-    """What happens, drawn."""
-    cut_at = START + 5 * MINUTE + rng.randint(0, 10 * MINUTE)
-    worse_at = cut_at - rng.choice([0, 10 * SECOND, MINUTE])
-    lag = Lag(rng.choice([400, 1_500, 5_000]), rng.choice([3_000, 15_000, 60_000]), worse_at)
-    fenced_at = cut_at + rng.randint(MINUTE, 8 * MINUTE)
-    released_at = fenced_at + rng.randint(30 * SECOND, 3 * MINUTE)
-    comes_back = rng.random() < 0.6
-    heals_at = released_at + rng.randint(MINUTE, 20 * MINUTE) if comes_back else None
-    return Plan(lag, cut_at, rng.random() < 0.5, fenced_at, rng.random() < 0.4, released_at, heals_at)
+def lost(region: Region, until: int, written: Collection[str]) -> Iterator[Violation]:
+    """What a region's ledger lacks by then, or has twice although no row is one of another's, who wrote `written`."""
+    for violation in check_ledger(region, until):
+        if not _has_both(violation, region, written):
+            yield violation
+    for key, row in region.rows.items():
+        if row.status.value not in TERMINAL and key.nominal_at <= until:
+            yield Violation(key.nominal_at, "a run never ended", f"{key.run_id}: {row.status}")
+
+
+def _has_both(violation: Violation, region: Region, written: Collection[str]) -> bool:
+    """Whether a fire has an entry too many because both regions wrote one: the first that it ran, and the second, whose
+    copy of its timer was older than that, that it was missed.
+    """
+    found = _TWICE.search(violation.detail) if violation.promise == ENTRY_TOO_MANY else None
+    if found is None:
+        return False
+    tenant, name, epoch, nominal = found.groups()
+    rows = [row for row in region.rows.values() if row.stands_for(int(nominal))]
+    place = (tenant, name, int(epoch))
+    own = [row for row in rows if (row.key.tenant, row.key.schedule_id, row.key.epoch) == place]
+    return any(row.key.run_id in written for row in own)
 
 
 class Verdict:
@@ -332,30 +335,10 @@ class Verdict:
             yield Violation(self._plan.released_at, "a standby wrote", f"{self._it.standby_wrote} items")
 
     def _lost(self) -> Iterator[Violation]:
-        now = self._it.loop.now
-        for violation in check_ledger(self._second, now - 15 * MINUTE):
-            if not self._has_both(violation):
-                yield violation
-        for key, row in self._second.rows.items():
-            if row.status.value not in TERMINAL and key.nominal_at <= now - 15 * MINUTE:
-                yield Violation(key.nominal_at, "a run never ended", f"{key.run_id}: {row.status}")
-
-    def _has_both(self, violation: Violation) -> bool:
-        """Whether a fire has an entry too many because both regions wrote one: the first that it ran, and the second,
-        whose copy of its timer was older than that, that it was missed.
-        """
-        found = _TWICE.search(violation.detail) if violation.promise == "a fire has more than one entry" else None
-        if found is None:
-            return False
-        tenant, name, epoch, nominal = found.groups()
-        rows = [row for row in self._second.rows.values() if row.stands_for(int(nominal))]
-        own = [
-            row for row in rows if (row.key.tenant, row.key.schedule_id, row.key.epoch) == (tenant, name, int(epoch))
-        ]
-        if not any(row.key.run_id in self._written for row in own):
-            return False
-        self.recorded_twice += 1
-        return True
+        until = self._it.loop.now - 15 * MINUTE
+        yield from lost(self._second, until, self._written)
+        both = (violation for violation in check_ledger(self._second, until))
+        self.recorded_twice = sum(violation.promise == ENTRY_TOO_MANY for violation in both)
 
     def _changes(self) -> Counter[str]:
         """Of what the first region's callers were told was done, how much is there."""
@@ -384,34 +367,6 @@ class Verdict:
         return min(began) - self._plan.released_at if began else 0
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
-    """The report of one seed."""
-    plan = outcome.plan
-    how = "is cut off and lives on" if plan.lives_on else "dies"
-    fence = "" if not plan.lives_on else (", its rights are taken" if plan.is_revoked else ", it is held")
-    verdict = "nothing lost" if outcome.violation is None else f"BROKEN: {outcome.violation}"
-    yield f"seed {outcome.seed}: {verdict}"
-    yield (
-        f"  first     {how} at {_clock(plan.cut_at)}{fence} at {_clock(plan.fenced_at)}; "
-        f"lag up to {plan.lag.usual / SECOND:g} s, at worst {plan.lag.worst / SECOND:g} s"
-    )
-    heal = "never comes" if plan.heals_at is None else f"comes at {_clock(plan.heals_at)}"
-    runs = f"runs {outcome.takes_over_ms / SECOND:.1f} s later"
-    yield f"  second    released at {_clock(plan.released_at)}, {runs}; what was missing {heal}"
-    doubles = ", ".join(f"{number} {why}" for why, number in sorted(outcome.doubles.items())) or "none"
-    number = f"{sum(outcome.doubles.values())} of {outcome.fires} runs, at most {outcome.bound} were possible"
-    yield f"  doubles   {number}: {doubles}"
-    mended = ", ".join(f"{number} {name}" for name, number in sorted(outcome.mended.items())) or "nothing"
-    yield f"  mended    {mended}"
-    damage = ", ".join(f"{number} {name}" for name, number in sorted(outcome.damage.items())) or "none"
-    yield f"  changes   {outcome.changes['kept']} kept, {outcome.changes['lost']} lost; damage: {damage}"
-
-
-def _clock(at: int) -> str:
-    minutes, ms = divmod(at - START, MINUTE)
-    return f"{minutes:02}:{ms // SECOND:02}"
-
-
 PLANTS: Final = {
     "standby-not-held": Planted(is_held=False),
     "not-mended": Planted(mends=False),
@@ -437,22 +392,8 @@ def main(arguments: Sequence[str]) -> int:
         print("\n".join(lines(outcomes[-1])), flush=True)
     broken = sum(one.violation is not None for one in outcomes)
     if len(outcomes) > 1:
-        print("\n".join(_summary(outcomes)))
+        print("\n".join(summary(outcomes)))
     return int(broken > 0) if options.planted is None else int(broken == 0)
-
-
-def _summary(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    doubles, mended, changes, damage = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for one in outcomes:
-        doubles.update(one.doubles)
-        mended.update(one.mended)
-        changes.update(one.changes)
-        damage.update(one.damage)
-    fires, bound = sum(one.fires for one in outcomes), sum(one.bound for one in outcomes)
-    broken = sum(one.violation is not None for one in outcomes)
-    yield f"{len(outcomes)} fail-overs, {fires} runs: nothing was lost in {len(outcomes) - broken}"
-    yield f"ran twice: {sum(doubles.values())} of {bound} that might have ({dict(doubles)})"
-    yield f"mended: {dict(mended)}; changes: {dict(changes)}; damage: {dict(damage)}"
 
 
 if __name__ == "__main__":
