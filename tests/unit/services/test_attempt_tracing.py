@@ -310,5 +310,5 @@ def test_what_goes_on_elsewhere_is_one_trace_from_its_claim_to_its_end() -> None
 def test_an_execution_that_fails_is_kept_though_nobody_had_chosen_it() -> None:
     begun, at_the_end = handed_over_and_ended(NONE, Outcome.FAILED)
     assert begun == []
-    assert [span.error for span in at_the_end] == ["dead", "failed: error"]
+    assert [span.error for span in at_the_end] == ["dead", "failed: States.TaskFailed"]
     assert handed_over_and_ended(NONE, Outcome.SUCCEEDED)[1] == []

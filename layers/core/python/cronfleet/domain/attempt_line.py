@@ -11,7 +11,7 @@ from cronfleet.domain.trace import is_sampled
 MAX_PAYLOAD_SHOWN: Final = 2_000
 """Characters of a payload in a line, where payloads were asked for."""
 
-_KIND: Final = re.compile(r"(HTTP \d{3}|[A-Za-z_][A-Za-z0-9_]{0,63}(?=:|$))", re.ASCII)
+_KIND: Final = re.compile(r"(HTTP \d{3}|[A-Za-z_][A-Za-z0-9_.]{0,63}(?=:|$))", re.ASCII)
 _OTHER: Final = "error"
 
 
