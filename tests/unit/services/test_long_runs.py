@@ -381,6 +381,23 @@ def test_the_books_carry_a_run_of_hours_and_a_dead_worker_is_found_within_its_le
     assert [attempt.outcome for attempt in again.attempts] == [Outcome.LOST, None]
 
 
+def test_a_long_run_whose_worker_died_does_not_fill_the_queue_while_all_others_are_busy() -> None:
+    world = claimed()
+    queue = world.run_queue.tier(LONG_QUEUE)
+    (sent,) = queue.bodies()
+    queue.lose(lambda _: True)
+    start(world, sent)
+    for _ in range(4 * 60):
+        keep_ticking(world, MINUTE)
+        world.sweep()
+    assert len(queue.bodies()) <= 3 + 4 * 60 // 20 + 1
+    queue.lose(lambda _: True)
+    for _ in range(25):
+        keep_ticking(world, MINUTE)
+        world.sweep()
+    assert queue.bodies(), "but what the queue lost comes again"
+
+
 def test_a_long_run_that_waits_while_others_go_on_is_slow_and_not_lost() -> None:
     world = claimed(2)
     queue = world.run_queue.tier(LONG_QUEUE)

@@ -28,6 +28,11 @@ LONG_PATIENCE: Final = HOUR
 """How long a long run may wait in its queue while others of its kind go on, before its message is taken for lost: a
 long worker that is busy starts nothing for hours, so that the starts of the last minutes tell nothing."""
 
+REVIVED_AT_ONCE: Final = 3 * MINUTE
+"""A long run whose worker died is sent again by each sweep for so long, should a copy be lost or be refused …"""
+REVIVED_EVERY: Final = 20 * MINUTE
+"""… and afterwards once in so long: by whichever sweep falls into the first of these minutes."""
+
 RESEND_SHARE: Final = 100
 """At most one in this many of a tier's fires is sent again per sweep …"""
 RESEND_FLOOR: Final = 10
@@ -127,6 +132,16 @@ def still_draining(batch_claimed_at: Instant, oldest_claim_started: Instant | No
 def waits_its_turn(message: RunMessage, going: int, now: Instant) -> bool:
     """Whether a long run without a start waits for a worker, of whom `going` are busy: slow, then, and not lost."""
     return message.is_long and going > 0 and now - message.claimed_at < LONG_PATIENCE
+
+
+def is_to_be_revived(message: RunMessage, row: Run, now: Instant) -> bool:
+    """Whether a run whose lease has ended is sent again by this sweep: by each, until another worker has it.
+
+    A long one may wait for hours until a worker is free. Its copies would look like work and start tasks, and whoever
+    is free at last would have to take and drop them all; so after a few minutes it is sent again but now and then.
+    """
+    dead_for = now - (row.lease_until or 0)
+    return not message.is_long or dead_for < REVIVED_AT_ONCE or dead_for % REVIVED_EVERY < MINUTE
 
 
 def is_full(are_long: Iterable[bool]) -> bool:

@@ -17,6 +17,7 @@ from cronfleet.domain.books import (
     Standing,
     is_full,
     is_ripe,
+    is_to_be_revived,
     standing,
 )
 from cronfleet.domain.claim import Batch, BatchId
@@ -93,6 +94,8 @@ class _Open:
     owed: Owed
     messages: Mapping[int, RunMessage]
     standings: Mapping[int, Standing]
+    dead: Sequence[int]
+    """Of those under a lease that has ended, which are to be sent again by this sweep."""
 
     @property
     def is_long(self) -> bool:
@@ -399,7 +402,9 @@ class Sweeper:
         reading.settled += len(standings) - len(unsettled)
         if unsettled:
             left = replace(owed, positions=tuple(unsettled))
-            reading.open.append(_Open(batch, left, {i: messages[i] for i in unsettled}, unsettled))
+            ended = [i for i, where in unsettled.items() if where is Standing.DEAD_LEASE]
+            dead = [i for i in ended if is_to_be_revived(messages[i], rows[messages[i].key], reading.now)]
+            reading.open.append(_Open(batch, left, {i: messages[i] for i in unsettled}, unsettled, dead))
 
     def _of_the_gone(
         self, messages: Mapping[int, RunMessage], standings: Mapping[int, Standing], now: Instant
@@ -428,10 +433,9 @@ class Sweeper:
     def _note(self, reading: _Reading, report: SweepReport) -> None:
         """Revive dead leases at once, and write down how far the shard is settled."""
         for item in reading.open:
-            dead = [item.messages[i] for i, where in item.standings.items() if where is Standing.DEAD_LEASE]
-            if dead and self._is_held():
+            if item.dead and self._is_held():
                 continue
-            report.revived += self._send(dead, "lease_revived")
+            report.revived += self._send([item.messages[i] for i in item.dead], "lease_revived")
         report.settled += reading.settled
         report.open += len(reading.open)
         self._write(reading, {str(item.batch.batch_id): item.owed for item in reading.open})
