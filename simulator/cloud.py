@@ -22,6 +22,8 @@ LIMITS: Final = {
     "api": 29_000,
     "dead_letters": 60_000,
     "clerk": 60_000,
+    # No function: it goes on until somebody stops it.
+    "long_worker": 24 * 60 * MINUTE,
 }
 """Milliseconds that an invocation of each function may last before it is stopped."""
 

@@ -171,6 +171,10 @@ class World:
         """The run queue of a lane."""
         return self.runs if lane is Lane.LIVE else self.yielding
 
+    def carry(self, message: RunMessage, delay_seconds: int) -> None:
+        """Put a message into its run queue."""
+        self.queue_of(message.key.lane).put(message, delay_seconds)
+
     def _queue(self, kind: str, handle: Callable[[Process, Any], Any], **options: Any) -> Queue[Any]:
         return Queue(self.functions, self.loop, self.weather, kind=kind, handle=handle, **options)
 
@@ -189,7 +193,7 @@ class World:
         def put(entry: DelayedMessage) -> None:
             if of_sweeper:
                 self.history.sent_again[entry.message.key.run_id] = self.loop.now
-            self.queue_of(entry.message.key.lane).put(entry.message, entry.delay_seconds)
+            self.carry(entry.message, entry.delay_seconds)
 
         return WiredQueue(put, Wire(self.weather, process), self.weather)
 
