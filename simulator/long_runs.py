@@ -53,7 +53,7 @@ LIMITS: Final = (900, 1_800, 3_600)
 LASTING: Final = (5, 60, 300, 900)
 """… and that jobs do take, mostly less."""
 PERIODS: Final = (120, 300, 600)
-STEP: Final = 5 * SECOND
+STEP: Final = 10 * SECOND
 """How often a place looks after its job; really four times a second."""
 FAILING: Final = 0.1
 CANCELS: Final = 8
@@ -66,7 +66,7 @@ GRACE_SECONDS: Final = 120
 STANDS_STILL: Final = (20 * SECOND, 10 * MINUTE)
 
 VISIBILITY: Final = 120 * SECOND
-POLL: Final = 5 * SECOND
+POLL: Final = 15 * SECOND
 FORGETS: Final = 0.05
 """Of messages that were taken: seen again at once, hidden or deleted."""
 

@@ -9,6 +9,7 @@ from cronfleet.domain.attempt import Drop, Start, decide_start
 from cronfleet.domain.books import LONG_PATIENCE, MAX_OPEN_BATCHES
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.change import edited
+from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.long_run import RENEW_SECONDS, SHORT_LEASE_SECONDS, STOP_SECONDS
 from cronfleet.domain.progress import LISTEN_SECONDS
@@ -100,6 +101,26 @@ def test_a_worker_that_stood_still_past_its_lease_writes_nothing_over_what_anoth
     assert world.stored == taken[0], "the late finish is refused by its fence"
     assert [attempt.outcome for attempt in world.stored.attempts] == [Outcome.LOST, None]
     assert "late_finishes" in world.notes.counts
+
+
+def test_a_worker_whose_clock_is_set_back_stops_since_its_lease_would_last_for_ever_by_it() -> None:
+    world = LongWorkshop(600)
+
+    class SetBack:
+        """A store that has found out that the worker's clock is an hour off."""
+
+        def __getattr__(self, name):
+            return getattr(world.store, name)
+
+        def skew_ms(self):
+            return -HOUR if world.clock.now() > TWO + MINUTE else 0
+
+    world.send()
+    worker, _ = world.long_worker(store=SetBack())
+    with pytest.raises(ClockSkewed):
+        worker.work()
+    assert world.clock.now() <= TWO + MINUTE + 2 * SECOND, "at once; its run goes on elsewhere when the lease has ended"
+    assert world.stored.status is RunStatus.RUNNING
 
 
 def test_while_it_goes_on_a_copy_of_its_message_starts_nothing() -> None:

@@ -22,6 +22,7 @@ from cronfleet.ports.job_store import JobStore, NoAnswer, Refused
 from cronfleet.ports.shift import OneMessage, Shift
 from cronfleet.ports.target import FenceLost, Interrupted
 from cronfleet.ports.telemetry import Telemetry
+from cronfleet.services.true_clock import known_now
 
 Keep: TypeAlias = Callable[[Run], bool]
 """Keeps what the attempt holds besides its lease for as long as the row that is about to be written says; False when
@@ -77,22 +78,20 @@ class RunPulse:
 
     def beat(self, fraction: float | None = None, text: str | None = None) -> None:
         """See `Pulse.beat`."""
-        now = self._clock.now()
-        self._require_time(now)
+        now = self._in_time()
         self._told = (self._told or self._row.progress or Progress(now)).beaten(now, fraction, text)
         self._write_if_due(now)
 
     def look(self) -> None:
         """See `Pulse.look`."""
         self._shift.look()
-        now = self._clock.now()
-        self._require_time(now)
+        now = self._in_time()
         if self._told is not None or self._is_lease_old(now):
             self._write_if_due(now)
         elif self._listens and self.cancel is None and _is_over(self._heard_at, LISTEN_SECONDS, now):
             self._hear(now)
         if self._log is not None and not self._log_is_kept and _is_over(self._log_kept_at, LOG_SECONDS, now):
-            self._require_time(self._clock.now())
+            self._in_time()
             self._keep(now)
 
     def log(self, lines: Sequence[LogLine], *, is_whole: bool, place: LogPlace | None = None) -> None:
@@ -104,15 +103,22 @@ class RunPulse:
         self._log_is_kept = self._log is not None and self._log_is_kept and self._log.lines == tail
         self._log = log
 
-    def _require_time(self, now: Instant) -> None:
-        """Raise `Interrupted` when the worker has no time left for the attempt, or its lease has not enough."""
-        ends_at = self._shift.ends_at
+    def _in_time(self) -> Instant:
+        """Now. Raises `Interrupted` when the worker has no time left for the attempt, or its lease has not enough."""
+        now, ends_at = self._clock.now(), self._shift.ends_at
         if ends_at is not None and now >= ends_at:
             raise Interrupted("its worker was stopped before it was done")
-        if self._keeps is not None and now >= stops_at(self._row):
+        if self._keeps is None:
+            return now
+        # By a clock that was set back a lease would last until long after another has the run.
+        known = known_now(self._store, self._clock, lambda: self._store.get_run(self._row.key))
+        if known is None:
+            raise Interrupted("its worker's clock is not the store's")
+        if known >= stops_at(self._row):
             raise Interrupted("its worker could not renew its lease in time")
-        if self._keeps is not None and is_clock_behind(self._row, now):
+        if is_clock_behind(self._row, known):
             raise Interrupted("its worker's clock was set back, so that nobody knows when its lease ends")
+        return known
 
     def _is_lease_old(self, now: Instant) -> bool:
         return self._keeps is not None and is_to_be_renewed(self._row, now)
@@ -146,7 +152,7 @@ class RunPulse:
         if self._keeps is not None:
             if not self._keeps(wanted):
                 return
-            self._require_time(self._clock.now())
+            self._in_time()
         try:
             stored = self._store.replace_run(wanted)
         except NoAnswer:
