@@ -129,7 +129,8 @@ def test_the_scene_passes_through_every_call_that_matters() -> None:
         heard = {one.step.split()[-1] for one in moments(busy, function, all_moments=True)}
         assert heard == {"begin", *names}
     in_its_own_tick = {one.step.split()[-1] for one in moments(unticked, SWEEPER, all_moments=True)}
-    assert in_its_own_tick >= {"begin", *calls[DISPATCHER], *calls[SWEEPER]}
+    # It knows that there is one shard here, which has all of a tenant's rate: no place is drawn in a line of others.
+    assert in_its_own_tick >= {"begin", *calls[DISPATCHER], *calls[SWEEPER]} - {"draw"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
