@@ -41,7 +41,13 @@ def _run_seeds(options: Any) -> int:
     for seed in range(options.seed, options.seed + options.seeds):
         hours = options.hours or DEFAULT_HOURS
         report = simulate(
-            seed, hours, options.schedules, options.faults, zone_release=options.zone_release, families=options.families
+            seed,
+            hours,
+            options.schedules,
+            options.faults,
+            zone_release=options.zone_release,
+            families=options.families,
+            drains=options.drains,
         )
         for line in lines(report, verbose=options.seeds == 1 or options.verbose):
             print(line)
@@ -88,6 +94,7 @@ def _parse(arguments: Sequence[str]) -> Any:
         "--zone-release", action="store_true", help="deploy another release of the zone data in mid-run"
     )
     parser.add_argument("--families", action="store_true", help="a tenant more, whose schedules run after one another")
+    parser.add_argument("--drains", action="store_true", help="drain the installation now and then, and release it")
     parser.add_argument("--verbose", action="store_true", help="the whole report of each seed")
     options = parser.parse_args(arguments)
     if options.hours is not None and not 0 < options.hours <= 1_000:

@@ -10,7 +10,7 @@ from typing import Final
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.zone_release import ZoneRelease
-from simulator import cancelling, doomed, freezing, operating, population, quotas, zone_change
+from simulator import cancelling, doomed, draining, freezing, operating, population, quotas, zone_change
 from simulator import faults as fault_kinds
 from simulator.checkers.deletion import check_deletion
 from simulator.checkers.dependencies import check_dependencies
@@ -71,7 +71,7 @@ class Report:
     """Messages that came to a dead-letter queue, by the function that failed."""
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 - what else may be in a world, each by its name
     seed: int,
     hours: float,
     schedules: int,
@@ -80,13 +80,14 @@ def simulate(
     zone_release: bool = False,
     deletion: bool = False,
     families: bool = False,
+    drains: bool = False,
     longest_calm: int = LONGEST_CALM,
 ) -> Report:
     """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
 
     With `zone_release` another release of the zone data is deployed meanwhile; with `deletion` a tenant more is there,
-    and deleted meanwhile; with `families` one whose schedules run after one another. A world that does not settle
-    within `longest_calm` (ms) is judged as it is then.
+    and deleted meanwhile; with `families` one whose schedules run after one another; with `drains` the installation is
+    drained now and then. A world that does not settle within `longest_calm` (ms) is judged as it is then.
     """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
@@ -101,6 +102,8 @@ def simulate(
     if upgrade is not None:
         _upgrade(world, upgrade)
     family = found_family(world, random.Random(f"{seed}/kin"), START, calm_at) if families else None
+    if drains:
+        draining.drain_some(world, random.Random(f"{seed}/drains"), START, calm_at)
     told = doomed.doom(world, random.Random(f"{seed}/doom"), START, calm_at) if deletion else None
     world.loop.run_until(calm_at)
     world.weather.calm()
@@ -110,6 +113,7 @@ def simulate(
     world.loop.run_until(end_at)
     spans = Spans(calm_at, settled_at, end_at)
     wrongs = [] if told is None else _doom_of(world, told, end_at)
+    wrongs += draining.check_drained(world)
     wrongs += [] if family is None else check_dependencies(world, family, settled_at)
     violation = min([one for one in (first_violation(world, spans), *wrongs) if one], default=None, key=_when)
     if upgrade is not None:

@@ -74,4 +74,7 @@ class WatchedLeases(dict[int, ShardLease]):
     def __setitem__(self, shard: int, lease: ShardLease) -> None:
         if lease.until > self._loop.now + CLOCKS_MAY_DIFFER + LONGEST_SHARD_LEASE:
             self._history.of_the_future.append((self._loop.now, f"shard {shard} leased until {lease.until}"))
+        before = self.get(shard)
+        if lease.last_batch is not None and (before is None or before.last_batch != lease.last_batch):
+            self._history.announced.append((self._loop.now, str(lease.last_batch)))
         super().__setitem__(shard, lease)

@@ -53,7 +53,9 @@ def _was_missed(row: Any) -> bool:
     """Whether its time was missed: it was not deferred, nor put off, a claimed fire or manual run, until a thaw."""
     cause = row.late.cause.value
     put_off = cause == "freeze" and (row.key.cause != "schedule" or row.late.noticed_at > row.due_at + SECOND)
-    return cause != "rate" and not put_off
+    # Within its grace a fire that a hold made late is only late.
+    only_late = cause == "hold" and row.late.from_at == row.late.until_at and row.late.noticed_at > row.due_at + SECOND
+    return cause != "rate" and not put_off and not only_late
 
 
 def _check_words(rows: Sequence[Any]) -> Iterator[Violation]:
