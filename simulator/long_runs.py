@@ -66,7 +66,7 @@ GRACE_SECONDS: Final = 120
 STANDS_STILL: Final = (20 * SECOND, 10 * MINUTE)
 
 VISIBILITY: Final = 120 * SECOND
-POLL: Final = 15 * SECOND
+POLL: Final = 30 * SECOND
 FORGETS: Final = 0.05
 """Of messages that were taken: seen again at once, hidden or deleted."""
 

@@ -43,7 +43,7 @@ def takes_the_dead_for_living(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeper, "standing", blind)
 
 
-@pytest.mark.parametrize(("plant", "seed"), [(never_stops, 1), (forgets_its_slot, 0), (takes_the_dead_for_living, 0)])
+@pytest.mark.parametrize(("plant", "seed"), [(never_stops, 3), (forgets_its_slot, 0), (takes_the_dead_for_living, 0)])
 def test_a_planted_fault_is_found(plant: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert play(seed)[1] is not None
