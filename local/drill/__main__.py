@@ -1,4 +1,4 @@
-"""`python -m local.drill`: sets off every alarm of a local stack, and watches each go off and end. About 20 minutes.
+"""`python -m local.drill`: sets off every alarm of a local stack, and watches each go off and end. About a quarter of an hour.
 
 It does harm, so it starts a stack of its own; `--state-dir` holds it on one that runs already.
 """
@@ -45,6 +45,7 @@ class Drill:
 
     stack: Drilled
     courses: dict[str, Course] = field(default_factory=dict)
+    _is_over: threading.Event = field(default_factory=threading.Event)
 
     def hold(self, groups: Sequence[Sequence[Cause]]) -> None:
         """Cause, wait for every alarm of the group, undo; at the end wait until all is well.
@@ -66,6 +67,7 @@ class Drill:
                 self.courses[name].ended_at = time.monotonic()
         _say("all is undone; waiting until every alarm is over")
         self._wait(list(self.courses), "ok_after", END_SECONDS)
+        self._is_over.set()
 
     def _wait(self, names: Sequence[str], what: Literal["alarm_after", "ok_after"], seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -81,9 +83,8 @@ class Drill:
             time.sleep(LOOK_SECONDS)
 
     def _keep_looking(self) -> None:
-        while True:
+        while not self._is_over.wait(LOOK_SECONDS):
             self._look()
-            time.sleep(LOOK_SECONDS)
 
     def _look(self) -> None:
         states, now = self.stack.states(), time.monotonic()

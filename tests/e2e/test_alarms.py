@@ -1,6 +1,6 @@
 """Every alarm of the deployed stack goes off by values of its metric, and CloudWatch says so: `describe-alarms`.
 
-What really sets them off, and that each ends, `python -m local.drill` shows; that takes a third of an hour.
+What really sets them off, and that each ends, `python -m local.drill` shows; that takes a quarter of an hour.
 """
 
 import time
