@@ -232,6 +232,15 @@ def _queues(names: Names) -> Row:
                     Line(queue.name, names.queue(queue.name, "ApproximateNumberOfMessagesVisible")) for queue in shown
                 ),
             ),
+            Chart(
+                "Long workers",
+                "Places for long runs, those that have one, and what waits: work beyond the places starts more.",
+                (
+                    Line("places", names.own("worker", "long_places", "Sum")),
+                    Line("busy", names.own("worker", "long_busy", "Sum")),
+                    Line("wait", names.queue(queues.LONG_RUNS.name, "ApproximateNumberOfMessagesVisible")),
+                ),
+            ),
             *(
                 Chart(
                     f"{queue.name}: all tenants, and the quiet ones",

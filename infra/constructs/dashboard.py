@@ -28,6 +28,8 @@ class Dashboard(Construct):
         super().__init__(scope, construct_id)
         self._alarms = alarms
         self._logs = [f"/aws/lambda/{config.prefix}-worker-{queue}" for queue in settings.FUNCTION_QUEUES]
+        if config.long_workers.enabled and not config.local:
+            self._logs.append(f"/aws/ecs/{config.prefix}-long-worker")
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",

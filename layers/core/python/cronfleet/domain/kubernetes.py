@@ -259,7 +259,8 @@ def _policies(spec: Mapping[str, Any], job: Mapping[str, Any]) -> tuple[dict[str
         if seconds > MAX_TIMEOUT_SECONDS:
             notes.append(
                 f"activeDeadlineSeconds: {seconds} is longer than an attempt may take here, {MAX_TIMEOUT_SECONDS} s: "
-                "let the target start the work and not wait for it"
+                "let the target start the work and not wait for it, or raise the limit after the import where the "
+                "installation has long workers"
             )
     return policies, tuple(notes)
 
