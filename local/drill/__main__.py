@@ -1,4 +1,4 @@
-"""`python -m local.drill`: sets off every alarm of a local stack, and watches each go off and end. About a quarter of an hour.
+"""`python -m local.drill`: sets off every alarm of a local stack, and watches each go off and end. About 15 minutes.
 
 It does harm, so it starts a stack of its own; `--state-dir` holds it on one that runs already.
 """
