@@ -4,9 +4,13 @@ On AWS it runs on Fargate, which the emulator does not have. It is given what a 
 again when it ends; what it had begun goes on with another attempt.
 """
 
+import contextlib
 import sys
 import time
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local import surroundings
 from local.aws import Aws
@@ -32,7 +36,8 @@ class LongWorker:
         self._folder = folder
         # One that outlived its supervisor has the code of then.
         stop_long_worker(folder)
-        self._environment = self._given(aws, endpoint, prefix)
+        self._aws, self._endpoint, self._prefix = aws, endpoint, prefix
+        self._environment = self._given()
         self.process = self._start()
         self._started_at = time.monotonic()
 
@@ -40,17 +45,22 @@ class LongWorker:
         """Replace one that has ended, and answer which one that was."""
         if self.process.alive or time.monotonic() - self._started_at < RESTART_SECONDS:
             return None
+        # While the emulator cannot be asked, what was deployed before will do.
+        with contextlib.suppress(ClientError, BotoCoreError):
+            self._environment = self._given()
         ended, self.process = self.process, self._start()
         self._started_at = time.monotonic()
         return ended
 
-    def _given(self, aws: Aws, endpoint: str, prefix: str) -> dict[str, str]:
-        asked = aws.client("lambda").get_function_configuration(FunctionName=f"{prefix}{FUNCTION}")
+    def _given(self) -> dict[str, str]:
+        """Its environment, with the settings of the worker function as they are deployed now."""
+        function = f"{self._prefix}{FUNCTION}"
+        asked = self._aws.client("lambda").get_function_configuration(FunctionName=function)
         variables = asked["Environment"]["Variables"]
         ours = {name: value for name, value in variables.items() if name.startswith(OURS)}
         roots = (ROOT / "layers" / "core" / "python", ROOT / "functions")
         return {
-            **surroundings.aws(endpoint),
+            **surroundings.aws(self._endpoint),
             **ours,
             "PYTHONPATH": ":".join(map(str, roots)),
             "CRONFLEET_LONG_JOBS": str(JOBS),
@@ -67,6 +77,19 @@ class LongWorker:
         )
         process.remember(self._folder.long_worker_record)
         return process
+
+
+def renew_long_worker(folder: Folder, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Have it go, if the versions of the worker function say that its code or settings are old; True if so.
+
+    The supervisor starts another; what this one cannot end it hands on, as on AWS when a deployment replaces its task.
+    """
+    process = remembered(folder.long_worker_record)
+    changed = any(before.get(name) != version for name, version in after.items() if name.endswith(FUNCTION))
+    if process is None or not changed:
+        return False
+    process.stop(STOP_SECONDS)
+    return True
 
 
 def stop_long_worker(folder: Folder) -> None:

@@ -18,6 +18,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("id", help="the id of a run or of a trace")
     parser.add_argument("--state-dir", type=Path, default=ROOT / ".local" / "state", help="that of the running stack")
     chosen = parser.parse_args(arguments)
+    if not chosen.id.strip("/ "):
+        parser.error("the id is empty; /traces on the stack's address lists the latest traces")
     description = Folder(chosen.state_dir.resolve()).description
     if not description.exists():
         sys.stderr.write(f"no stack runs from {chosen.state_dir}: `make run` starts one\n")

@@ -15,6 +15,7 @@ from local.aws import Aws
 from local.emulator import Emulator
 from local.errors import StackError
 from local.folder import Folder
+from local.long_worker import renew_long_worker
 from local.options import parse
 from local.process import remembered
 from local.screen import Screen
@@ -53,6 +54,8 @@ def _update(folder: Folder, screen: Screen) -> None:
     for name, version in sorted(after.items()):
         if before.get(name) != version:
             screen.say(f"{name}: version {before.get(name, 'none')} → {version}")
+    if renew_long_worker(folder, before, after):
+        screen.say("long worker: stopped, for the supervisor to start it with what is deployed now")
 
 
 def _running(folder: Folder) -> Emulator:

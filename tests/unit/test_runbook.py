@@ -121,12 +121,15 @@ def test_every_command_of_ours_is_one_with_these_arguments(line: str) -> None:
         name = words.pop(0)
         assert name in command.commands, f"there is no {name}"
         command = command.commands[name]
-    given = {word for word in words if word.startswith("--")}
+    given = {word for word in words if word.startswith("-")}
     assert given <= {option for param in command.params for option in param.opts}
     needed = [param for param in command.params if param.param_type_name == "argument" and param.required]
     flags = {option for param in command.params if getattr(param, "is_flag", False) for option in param.opts}
     values = [word for at, word in enumerate(words) if not word.startswith("--") and not _is_value(words, at, flags)]
     assert len(values) >= len(needed)
+    for param in command.params:
+        if param.param_type_name == "option" and param.required:
+            assert given & {*param.opts}, f"it needs {param.opts[0]}"
 
 
 def _is_value(words: list[str], at: int, flags: set[str]) -> bool:

@@ -152,3 +152,10 @@ def test_without_a_running_stack_the_command_says_what_to_do(
 ) -> None:
     assert trace.main([RUN, "--state-dir", str(tmp_path)]) == 1
     assert "make run" in capsys.readouterr().err
+
+
+def test_an_empty_id_is_wrong_use_and_not_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        trace.main(["", "--state-dir", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "the id is empty" in capsys.readouterr().err
