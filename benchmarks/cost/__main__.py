@@ -33,7 +33,7 @@ ASSUMED = (
     "CONTROL_GB",
     "LOG_BYTES_A_RUN",
     "METRICS",
-    "ALARMS",
+    "ALARMED_METRICS",
     "TRIGGERS",
     "POLLERS_AT_REST",
     "LONG_POLL_SECONDS",

@@ -26,9 +26,10 @@ CONTROL_GB: Final = 1.0
 
 LOG_BYTES_A_RUN: Final = 2_000
 """Lines of a successful run: its summary, and its metrics in the embedded format."""
-METRICS: Final = 150
-ALARMS: Final = 40
-"""With some metrics more where an alarm reckons with several: what the installation has, rounded up."""
+METRICS: Final = 180
+"""Of the installation's own, each name with each value of its dimensions, rounded up; and one more for each shard."""
+ALARMED_METRICS: Final = 90
+"""An alarm is paid for by the metrics that it reckons with; rounded up (a test counts those of `infra/alarms.py`)."""
 
 SHARDS_A_POLLER: Final = 10
 FEWEST_POLLERS: Final = 2
@@ -248,8 +249,8 @@ class Costs:
         logged = self.workload.firings * LOG_BYTES_A_RUN / GB
         yield Line("logs", logged, "GB", prices.LOGS_GB, LOGS_FREE_GB)
         yield Line("logs kept a month", logged * prices.LOGS_COMPRESSED_TO, "GB", prices.LOGS_GB_MONTH)
-        yield Line("metrics", METRICS, "metrics", prices.METRIC_MONTH, METRICS_FREE)
-        yield Line("alarms", ALARMS, "metrics", prices.ALARM_METRIC_MONTH, ALARMS_FREE)
+        yield Line("metrics", METRICS + self.workload.shards, "metrics", prices.METRIC_MONTH, METRICS_FREE)
+        yield Line("alarms", ALARMED_METRICS, "metrics", prices.ALARM_METRIC_MONTH, ALARMS_FREE)
         yield Line("dashboard", 1, "dashboard", prices.DASHBOARD_MONTH, DASHBOARDS_FREE)
 
     def _eventbridge(self) -> Iterable[Line]:

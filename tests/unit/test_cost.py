@@ -8,12 +8,15 @@ import pytest
 
 from benchmarks.cost import counted, document
 from benchmarks.cost.__main__ import BILLS, form, main, text
-from benchmarks.cost.bill import Bill, Costs, Line
+from benchmarks.cost.bill import ALARMED_METRICS, Bill, Costs, Line
 from benchmarks.cost.counted import of_count
 from benchmarks.cost.needs import needs
 from benchmarks.cost.workload import Workload, WrongWorkload
 from benchmarks.metering.chain import metered_chain
 from benchmarks.metering.scenarios import ORDINARY, Scenario
+from infra.alarms import alarms
+from infra.config.installation import from_context
+from infra.metrics import Expression
 
 TARGET = Costs(Workload(10_000_000, 100_000))
 
@@ -86,6 +89,13 @@ def test_quotas_that_are_too_small_are_named_with_what_is_needed() -> None:
     slow = needs(Costs(Workload(1_000, 10_000, handler_ms=60_000)))
     assert slow.worker_concurrency > 10_000
     assert slow.worker_pollers > 1_000
+
+
+def test_alarms_are_paid_for_by_the_metrics_that_they_reckon_with() -> None:
+    reckoned = sum(
+        len(one.metric.metrics) if isinstance(one.metric, Expression) else 1 for one in alarms(from_context({}))
+    )
+    assert reckoned <= ALARMED_METRICS <= reckoned + 20
 
 
 def test_shards_are_enough_for_a_minute_in_one_second_and_never_fewer_than_four() -> None:
