@@ -59,6 +59,13 @@ ACKNOWLEDGED: Final = (
     ),
     Acknowledgement(
         WILDCARD,
+        ("control-plane/Clerk/Role",),
+        "SES takes a sender from an identity of its own or from that of its domain, and while an account is new it "
+        "looks at the recipients' as well. Mail is sent from one address, that of the configuration, by a condition.",
+        "ses:{region}:{account}:identity/*",
+    ),
+    Acknowledgement(
+        WILDCARD,
         (*_WORKERS, "control-plane/Clerk/Role"),
         "As which roles targets are called is said by tenants, at any time, and in accounts of their own. A tenant "
         "lets a role in by giving it a name that begins with cronfleet-target-, and a trust policy that asks for the "

@@ -3,8 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from infra.config.context import Context
+
+TOPIC: Final = r"arn:aws[a-z-]*:sns:([a-z0-9-]+):[0-9]{12}:[A-Za-z0-9_-]+"
+MOST_TARGETS: Final = 5
+"""Actions that an alarm may have for each of its states (CloudWatch, PutMetricAlarm)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +25,21 @@ class Alarms:
 
 def alarms_of(context: Context) -> Alarms:
     """The choices under `alarms`."""
-    targets = context.texts("alarms.targets")
+    targets = tuple(dict.fromkeys(context.texts("alarms.targets")))
+    if len(targets) > MOST_TARGETS:
+        context.refuse("alarms.targets", list(targets), f"at most {MOST_TARGETS}, which is what an alarm tells")
     for target in targets:
-        if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+", target):
-            context.refuse("alarms.targets", target, "ARNs of SNS topics, such as arn:aws:sns:REGION:ACCOUNT:NAME")
+        _check_topic(context, target)
     names = context.names_in("alarms.thresholds")
     return Alarms(targets, {name: _threshold(context, f"alarms.thresholds.{name}") for name in names})
+
+
+def _check_topic(context: Context, arn: str) -> None:
+    found, region = re.fullmatch(TOPIC, arn), context.text("region")
+    if found is None:
+        context.refuse("alarms.targets", arn, "ARNs of SNS topics, such as arn:aws:sns:REGION:ACCOUNT:NAME")
+    if region and found.group(1) != region:
+        context.refuse("alarms.targets", arn, f"topics in {region}: an alarm reaches no other region")
 
 
 def _threshold(context: Context, name: str) -> float:

@@ -56,7 +56,7 @@ class Context:
     def text(self, name: str, default: str = "") -> str:
         """A piece of text."""
         value = self.value(name)
-        if value is None:
+        if value is None or value == "":
             return default
         if isinstance(value, Mapping | list | bool):
             self.refuse(name, value, "text")
@@ -81,7 +81,7 @@ class Context:
         if value is None or value == "":
             return None
         text = str(value)
-        if not text.isdecimal() or not least <= int(text) <= most:
+        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
             reason = f", {why}" if why else ""
             self.refuse(name, value, f"a whole number from {least} to {most}{reason}")
         return int(text)
@@ -107,8 +107,9 @@ class Context:
         """The names that stand below `name`, in the entry or on the command line, for what people name themselves."""
         self._read.add(name)
         value = _nested(self._entry, name) or {}
-        if not isinstance(value, Mapping):
-            self.refuse(name, value, "an object")
+        whole = self._values.get(name)
+        if whole or not isinstance(value, Mapping):
+            self.refuse(name, whole or value, f"an object in the environment's entry, or {name}.NAME")
         given = (key.removeprefix(f"{name}.") for key in self._values if key.startswith(f"{name}."))
         return tuple(dict.fromkeys((*value, *given)))
 
@@ -124,6 +125,12 @@ class Context:
 
     def require_all_read(self) -> None:
         """Raise for a name in the entry, or in the context itself, that nothing here knows."""
+        dotted = next((name for name in _keys(self._entry) if "." in name), None)
+        if dotted is not None:
+            raise ConfigError(
+                f"context {dotted!r} in the environment {self.environment!r} has a dot: write an object in an object, "
+                f"as inside an entry names are nested"
+            )
         given = [name for name in self._values if not NOT_OURS.match(name)]
         unknown = sorted({*given, *_leaves(self._entry)} - self._read)
         if unknown:
@@ -140,6 +147,13 @@ def _nested(entry: Mapping[str, object], name: str) -> object:
             return None
         found = found.get(part)
     return found
+
+
+def _keys(entry: Mapping[str, object]) -> Iterator[str]:
+    for name, value in entry.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from _keys(value)
 
 
 def _leaves(entry: Mapping[str, object], before: str = "") -> Iterator[str]:

@@ -46,6 +46,8 @@ def edge_of(context: Context, api: Api) -> Edge | None:
         raise ConfigError(
             "context 'edge.domain.name' needs 'api.domain.name', under which CloudFront reaches the API, and 'region'"
         )
+    if domain.name == api.domain.name:
+        context.refuse("edge.domain.name", domain.name, "another name than 'api.domain.name', which it asks itself")
     if api.has_default_endpoint:
         raise ConfigError(
             "context 'api.domain.keep_default_endpoint' is true with 'edge.domain.name': leave it out, or callers go "

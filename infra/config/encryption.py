@@ -8,7 +8,7 @@ from infra.config.context import Context
 
 AWS: Final = "aws"
 OWN: Final = "own"
-KEY_ARN: Final = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[\w-]+"
+KEY_ARN: Final = r"arn:aws[a-z-]*:kms:([a-z0-9-]+):\d{12}:key/[\w-]+"
 
 Kind = Literal["aws", "own", "given"]
 
@@ -28,6 +28,9 @@ def encryption_of(context: Context) -> Encryption:
         return Encryption("aws")
     if key == OWN:
         return Encryption("own")
-    if not re.fullmatch(KEY_ARN, key):
+    found, region = re.fullmatch(KEY_ARN, key), context.text("region")
+    if not found:
         context.refuse("encryption.key", key, "aws, own, or the ARN of a KMS key")
+    if region and found.group(1) != region:
+        context.refuse("encryption.key", key, f"the ARN of a key in {region}: a key encrypts in its own region alone")
     return Encryption("given", key)

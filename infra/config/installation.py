@@ -6,12 +6,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Final
 
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.settings import DEFAULT_SHARDS
 from infra.config.alarms import Alarms, alarms_of
-from infra.config.api import Api, api_of
+from infra.config.api import HOST, Api, api_of, matching
 from infra.config.context import Context
 from infra.config.edge import Edge, edge_of
 from infra.config.encryption import Encryption, encryption_of
@@ -32,6 +33,11 @@ LOOPBACK: Final = "127.0.0.0/8,::1/128"
 
 NAME: Final = r"[a-z][a-z0-9-]{0,31}"
 """The longest name that is made of it, of a dead-letter queue, stays far below the 64 characters of a function's."""
+
+RESERVED: Final = ("aws", "ssm")
+"""How no parameter of Systems Manager may begin; there the key of an installation is written down."""
+
+ADDRESS: Final = rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{HOST}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +116,8 @@ def read(context: Context) -> Config:
         prefix=prefix,
         platform=platform_of(context, local=local),
         shards=shards,
-        webhook_allowed_networks=",".join(context.texts("webhook_allowed_networks")) or (LOOPBACK if local else ""),
-        email_sender=context.text("email_sender"),
+        webhook_allowed_networks=_networks(context) or (LOOPBACK if local else ""),
+        email_sender=matching(context, "email_sender", ADDRESS, "an address such as alerts@example.com, and no name"),
         installation=installation_of(context, prefix),
         oidc=oidc_of(context),
         tables=tables_of(context, local=local, prefix=prefix),
@@ -135,9 +141,21 @@ def _environment(context: Context) -> str:
     return name
 
 
+def _networks(context: Context) -> str:
+    found = context.texts("webhook_allowed_networks")
+    for one in found:
+        try:
+            ip_network(one, strict=False)
+        except ValueError:
+            context.refuse("webhook_allowed_networks", one, "CIDR ranges such as 10.0.0.0/8")
+    return ",".join(found)
+
+
 def _prefix(context: Context) -> str:
     default = f"{APPLICATION}-{context.environment}" if context.environment else APPLICATION
     name = context.text("name") or default
     if not re.fullmatch(NAME, name):
         context.refuse("name", name, "at most 32 small letters, digits and hyphens")
+    if name.startswith(RESERVED):
+        context.refuse("name", name, f"one that does not begin with {' or '.join(RESERVED)}: those are AWS's")
     return name

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from typing import Final
 
 from infra.config.context import Context
@@ -30,6 +31,11 @@ MOST_JOBS_AT_ONCE: Final = 16
 LONGEST_STOP_SECONDS: Final = 120
 SHORTEST_STOP_SECONDS: Final = 30
 LONGEST_PROTECTION_MINUTES: Final = 2_880
+
+DEFAULT_CIDR: Final = "10.83.0.0/22"
+LARGEST_VPC: Final = 16
+SMALLEST_VPC: Final = 26
+"""How long the prefix of a VPC may be: AWS takes none shorter, and four subnets fit in none longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +75,8 @@ class LongWorkers:
 def long_workers_of(context: Context, *, local: bool) -> LongWorkers:
     """The choices under `long_workers`. On the local stack they are on, as processes beside the emulator."""
     network, image = _network(context), context.text("long_workers.image")
-    if image and network.kind == ENDPOINTS and not ECR_IMAGE.fullmatch(image):
-        instead = "an image in ECR with its tag or digest: without a way to the internet no other can be pulled"
-        context.refuse("long_workers.image", image, instead)
+    if image and network.kind == ENDPOINTS:
+        _check_image(context, image)
     minimum = context.number("long_workers.min_tasks", 1, 1, MOST_TASKS)
     cpu = context.number("long_workers.cpu", 1024, min(SIZES), max(SIZES))
     return LongWorkers(
@@ -97,6 +102,17 @@ def long_workers_of(context: Context, *, local: bool) -> LongWorkers:
     )
 
 
+def _check_image(context: Context, image: str) -> None:
+    """Whether it can be pulled without a way to the internet."""
+    found, region = ECR_IMAGE.fullmatch(image), context.text("region")
+    if found is None:
+        instead = "an image in ECR with its tag or digest: without a way to the internet no other can be pulled"
+        context.refuse("long_workers.image", image, instead)
+    if region and found.group(2) != region:
+        instead = f"an image in {region}: endpoints reach no other region"
+        context.refuse("long_workers.image", image, instead)
+
+
 def _memory_mb(context: Context, cpu: int) -> int:
     if cpu not in SIZES:
         context.refuse("long_workers.cpu", cpu, f"one of {', '.join(map(str, SIZES))}, which is what Fargate has")
@@ -114,7 +130,7 @@ def _network(context: Context) -> Network:
     kind = context.one_of("long_workers.network.kind", ENDPOINTS, NETWORKS)
     network = Network(
         kind,
-        cidr=context.text("long_workers.network.cidr", "10.83.0.0/22"),
+        cidr=context.text("long_workers.network.cidr", DEFAULT_CIDR),
         vpc_id=context.text("long_workers.network.vpc_id"),
         subnet_ids=context.texts("long_workers.network.subnet_ids"),
         availability_zones=context.texts("long_workers.network.availability_zones"),
@@ -127,9 +143,7 @@ def _network(context: Context) -> Network:
 
 def _check(context: Context, network: Network) -> None:
     if network.kind != EXISTING:
-        if network.vpc_id or network.subnet_ids:
-            name = "long_workers.network.kind"
-            context.refuse(name, network.kind, "existing, or leave vpc_id and subnet_ids out: a VPC of its own is made")
+        _check_new(context, network)
         return
     if not re.fullmatch(r"vpc-[0-9a-f]{8,17}", network.vpc_id):
         context.refuse("long_workers.network.vpc_id", network.vpc_id, "the id of the VPC that is there: vpc-0123456789")
@@ -138,4 +152,47 @@ def _check(context: Context, network: Network) -> None:
             "long_workers.network.subnet_ids",
             list(network.subnet_ids),
             "the subnets for the tasks, and in availability_zones the zone of each, in the same order",
+        )
+    for name, found, kind in (
+        ("subnet_ids", network.subnet_ids, "subnet"),
+        ("security_group_ids", network.security_group_ids, "sg"),
+    ):
+        for one in found:
+            if not re.fullmatch(rf"{kind}-[0-9a-f]+", one):
+                context.refuse(f"long_workers.network.{name}", one, f"ids such as {kind}-0123456789")
+    for zone in network.availability_zones:
+        if not re.fullmatch(r"[a-z]{2}(-[a-z0-9]+)+[a-z]", zone):
+            context.refuse("long_workers.network.availability_zones", zone, "zones such as eu-central-1a")
+
+
+def _check_new(context: Context, network: Network) -> None:
+    """Of a VPC that is made: nothing in it is there yet, and its subnets say who has an address."""
+    key = "long_workers.network"
+    if network.vpc_id or network.subnet_ids:
+        instead = "existing, or leave vpc_id and subnet_ids out: a VPC of its own is made"
+        context.refuse(f"{key}.kind", network.kind, instead)
+    for name, found in (
+        ("security_group_ids", network.security_group_ids),
+        ("availability_zones", network.availability_zones),
+    ):
+        if found:
+            context.refuse(f"{key}.{name}", list(found), f"them with {key}.kind: existing; others are not in this VPC")
+    if network.has_public_addresses != (network.kind == PUBLIC):
+        # With one where nothing leads out, or without one where nothing else does, no task could even start.
+        context.refuse(
+            f"{key}.public_addresses", network.has_public_addresses, f"nothing: {key}.kind {network.kind} says it"
+        )
+    _check_cidr(context, f"{key}.cidr", network.cidr)
+
+
+def _check_cidr(context: Context, key: str, cidr: str) -> None:
+    try:
+        length = IPv4Network(cidr).prefixlen
+    except ValueError:
+        length = 0
+    if "/" not in cidr or not LARGEST_VPC <= length <= SMALLEST_VPC:
+        context.refuse(
+            key,
+            cidr,
+            f"a range such as {DEFAULT_CIDR}, /{LARGEST_VPC} to /{SMALLEST_VPC}, its first address first",
         )

@@ -46,7 +46,7 @@ def platform_of(context: Context, *, local: bool) -> Platform:
 
 def _account(context: Context) -> str:
     account = context.text("account")
-    if account and not re.fullmatch(r"\d{12}", account):
+    if account and not re.fullmatch(r"[0-9]{12}", account):
         context.refuse("account", account, "the twelve digits of an AWS account as text, or leave it out")
     return account
 
@@ -60,7 +60,7 @@ def _region(context: Context) -> str:
 
 def _python(context: Context, default: str) -> str:
     version = context.text("python") or default
-    if not re.fullmatch(r"3\.\d+", version):
+    if not re.fullmatch(r"3\.(1[1-9]|[2-9][0-9])", version):
         context.refuse("python", version, f"a version that Lambda runs, such as {LAMBDA_PYTHON}")
     return version
 

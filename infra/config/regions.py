@@ -51,6 +51,8 @@ def _check_replicas(context: Context, replicas: tuple[str, ...], *, local: bool)
     own = context.text("region")
     if replicas and (local or not own):
         context.refuse("regions.replicas", list(replicas), "them for an environment that has a region of its own")
+    if len(set(replicas)) < len(replicas):
+        context.refuse("regions.replicas", list(replicas), "each region once")
     for region in replicas:
         if not re.fullmatch(REGION, region) or region == own:
             context.refuse("regions.replicas", list(replicas), "other AWS regions, such as eu-central-1")

@@ -158,6 +158,9 @@ def _scaling(context: Context, key: str) -> Scaling | None:
     percent = context.number(f"{key}.target_percent", DEFAULT_TARGET_PERCENT, LEAST_TARGET_PERCENT, MOST_TARGET_PERCENT)
     maximum = context.maybe_number(f"{key}.maximum", 1, MOST_UNITS)
     if maximum is None:
+        for given in (f"{key}.minimum", f"{key}.target_percent"):
+            if context.text(given):
+                raise ConfigError(f"context '{given}' without '{key}.maximum': write the maximum as well")
         return None
     if minimum > maximum:
         context.refuse(f"{key}.maximum", maximum, f"no less than the minimum, which is {minimum}")

@@ -1,5 +1,6 @@
 """Clerk: takes one errand at a time and carries it on."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import aws_cdk as cdk
@@ -80,8 +81,18 @@ class Clerk(Function):
         )
         self._allow("sns:Publish", "sns", TOPICS, None, cdk.ArnFormat.NO_RESOURCE_NAME)
         if config.email_sender:
-            self._allow("ses:SendEmail", "ses", "identity", "*", cdk.ArnFormat.SLASH_RESOURCE_NAME)
+            # Whichever identity SES takes the sender from, its own or that of its domain; and as nobody else.
+            only = {"StringEquals": {"ses:FromAddress": config.email_sender}}
+            self._allow("ses:SendEmail", "ses", "identity", "*", cdk.ArnFormat.SLASH_RESOURCE_NAME, only)
 
-    def _allow(self, action: str, service: str, resource: str, name: str | None, form: cdk.ArnFormat) -> None:
+    def _allow(
+        self,
+        action: str,
+        service: str,
+        resource: str,
+        name: str | None,
+        form: cdk.ArnFormat,
+        conditions: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         arn = cdk.Stack.of(self).format_arn(service=service, resource=resource, resource_name=name, arn_format=form)
-        self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn]))
+        self.role.add_to_policy(iam.PolicyStatement(actions=[action], resources=[arn], conditions=conditions))

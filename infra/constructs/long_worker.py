@@ -57,14 +57,23 @@ class LongWorker(Construct):
             "Cluster",
             cluster_name=f"{config.prefix}-long-workers",
             vpc=network.vpc,
-            enable_fargate_capacity_providers=True,
             container_insights_v2=ecs.ContainerInsights.DISABLED,
+        )
+        # Not the cluster's own, which no service waits for: one would be made before there is capacity to name, and
+        # capacity that a service still uses cannot be taken away, so that the stack could not be deleted.
+        self.providers = ecs.CfnClusterCapacityProviderAssociations(
+            self,
+            "Capacity",
+            cluster=self.cluster.cluster_name,
+            capacity_providers=["FARGATE", "FARGATE_SPOT"],
+            default_capacity_provider_strategy=[],
         )
         self.log_group = log_group(self, "Logs", config, f"/aws/ecs/{self.name}")
         self.role = self._task_role()
         self.execution_role = self._execution_role()
         self.task = self._task()
         self.service = self._service(network)
+        self.service.node.add_dependency(self.providers)
         self._scale()
 
     # --- the task ----------------------------------------------------------------------------------------------

@@ -23,8 +23,10 @@ class State(cdk.Stack):
             termination_protection=config.tables.protected,
             env=environment_of(config),
         )
+        # Also where the tables are another region's: there it is the key of the logs.
+        key = self._key(config)
         if config.regions.makes_tables:
-            Tables(self, "JobStore", config, self._key(config))
+            Tables(self, "JobStore", config, key)
         # Here, because rules of others hang on it.
         NewEventBus(self, "EventBus", config)
         if config.edge is not None:

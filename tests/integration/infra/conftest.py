@@ -72,6 +72,7 @@ EVERYTHING: Final = {
     "workers.standard.max_concurrency": "",
     "workers.standard.pollers.minimum": "5",
     "workers.standard.pollers.maximum": "50",
+    "email_sender": "alerts@example.com",
     "long_workers.enabled": "true",
     "long_workers.spot": "true",
     "long_workers.jobs_at_once": "2",

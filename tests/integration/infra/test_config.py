@@ -138,6 +138,8 @@ def test_a_provisioned_table_says_its_bounds_and_its_indexes_follow_it_unless_th
         ({"tables.runs.write.minimum": 9, "tables.runs.write.maximum": 5}, r"no less than the minimum"),
         ({"ticks.pollers.minimum": 9, "ticks.pollers.maximum": 5}, r"ticks.pollers.minimum' is 9"),
         ({"ticks.pollers.minimum": 9}, r"write both"),
+        ({"tables.runs.read.minimum": 5}, r"runs.read.minimum' without 'tables.runs.read.maximum'"),
+        ({"tables.schedules.due.write.target_percent": 50}, r"due.write.target_percent' without"),
     ],
 )
 def test_capacity_that_makes_no_sense_is_refused_by_every_name_that_is_in_it(
@@ -186,6 +188,7 @@ def test_an_edge_has_two_names_and_a_certificate_for_each() -> None:
             r"edge.domain.name' needs 'api.domain.name'",
         ),
         ({**AN_EDGE, "region": ""}, r"and 'region'"),
+        ({**AN_EDGE, "edge.domain.name": "origin.example.com"}, r"edge.domain.name' is .*another name than"),
         (
             {**AN_EDGE, "edge.domain.certificate": CERTIFICATE.format("eu-central-1")},
             r"edge.domain.certificate'.*us-east-1",
@@ -260,11 +263,80 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("alarms.thresholds.lag-standard", "nan"),
         ("alarms.thresholds.lag-standard", "many"),
         ("workers.standard.pollers.minimum", "1"),
+        ("workers.standard.max_concurrency", "１２"),
+        ("account", "１２３４５６７８９０１２"),
+        ("alarms.thresholds", "lag-standard=4"),
+        ("email_sender", "Alerts <alerts@example.com>"),
+        ("email_sender", "*"),
+        ("webhook_allowed_networks", "10.0.0.0/8,office"),
+        ("name", "aws-jobs"),
+        ("name", "ssm"),
+        ("python", "3.1"),
+        ("long_workers.network.cidr", "10.0.0.0"),
+        ("long_workers.network.cidr", "10.0.0.1/22"),
+        ("long_workers.network.cidr", "10.0.0.0/27"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"context '{name}'"):
         chosen({"Staging!": {}}, **{name: value})
+
+
+FOREIGN = "arn:aws:{}:us-east-1:123456789012:{}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("encryption.key", FOREIGN.format("kms", "key/0123")),
+        ("alarms.targets", FOREIGN.format("sns", "on-call")),
+        ("long_workers.image", "123456789012.dkr.ecr.us-east-1.amazonaws.com/worker:1"),
+        ("api.domain.certificate", CERTIFICATE.format("us-east-1")),
+    ],
+)
+def test_what_works_in_one_region_alone_is_refused_from_another(name: str, value: str) -> None:
+    choices = {"api.domain.name": "origin.example.com", "region": "eu-central-1", name: value}
+    if name != "api.domain.certificate":
+        del choices["api.domain.name"]
+    with pytest.raises(ConfigError, match=f"context '{name}'.* in eu-central-1"):
+        chosen(**choices)
+
+
+def test_an_alarm_tells_no_more_topics_than_cloudwatch_lets_it_and_each_once() -> None:
+    topics = [f"arn:aws:sns:eu-central-1:123456789012:topic-{number}" for number in range(6)]
+    assert chosen(alarms__targets=topics[:5] + topics[:2]).alarms.targets == tuple(topics[:5])
+    with pytest.raises(ConfigError, match=r"context 'alarms.targets' .*at most 5"):
+        chosen(alarms__targets=topics)
+
+
+def test_a_name_with_a_dot_in_an_entry_is_refused_since_it_would_be_read_by_nobody() -> None:
+    with pytest.raises(ConfigError, match=r"'tables.protected' in the environment 'prod' has a dot"):
+        chosen({"prod": {"tables.protected": True}}, environment="prod")
+
+
+ODD: tuple[object, ...] = (-1, 0, 3.7, 10**30, True, [], [None], [{}], {"a": 1}, " ", "-1", "²", "a" * 300, "x\n", "*")
+
+
+def refusal(name: str, value: object) -> str:
+    """What is said of one choice, or nothing where it is taken."""
+    try:
+        alarms(chosen(**{name: value}))
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def test_whatever_stands_in_place_of_a_choice_is_taken_or_refused_in_one_line_that_names_one() -> None:
+    context = Context({})
+    read(context)
+    names = sorted(context.asked_for - {"environment", "environments"})
+    said = {(name, repr(odd)): refusal(name, odd) for name in names for odd in ODD}
+    refused = {which: text for which, text in said.items() if text}
+    assert len(refused) > len(names)
+    for (name, odd), text in refused.items():
+        # Of choices that go together the one that is missing may be named.
+        assert f"context '{name.rpartition('.')[0]}" in text or name in text, (name, odd, text)
+        assert "\n" not in text, (name, odd)
 
 
 def test_without_an_identity_provider_the_authorizer_is_told_of_none() -> None:

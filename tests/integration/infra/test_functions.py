@@ -210,3 +210,8 @@ def test_the_roles_that_assume_tenants_roles_keep_their_names_and_none_is_named_
     assert not any("cronfleet-target-" in name for name in callers.values())
     others = {json.dumps(one["Properties"].get("RoleName")) for one in on_aws.of_type("AWS::IAM::Role").values()}
     assert not any("cronfleet-target-" in name for name in others)
+
+
+def test_mail_is_sent_as_nobody_but_the_sender_that_the_installation_names(with_everything: Assembly) -> None:
+    [mail] = [one for one in with_everything.statements("clerk") if one["Action"] == "ses:SendEmail"]
+    assert mail["Condition"] == {"StringEquals": {"ses:FromAddress": "alerts@example.com"}}

@@ -125,6 +125,14 @@ def test_a_version_that_does_not_start_is_taken_back_and_spot_has_a_base_that_st
     assert "DesiredCount" not in service, "a deployment would set it back"
 
 
+def test_the_service_comes_after_the_capacity_that_it_names_and_goes_before_it(with_everything: Assembly) -> None:
+    [service] = with_everything.of_type("AWS::ECS::Service").values()
+    [capacity] = with_everything.of_type("AWS::ECS::ClusterCapacityProviderAssociations").items()
+    assert capacity[0].partition("/")[2] in service["DependsOn"]
+    named = {one["CapacityProvider"] for one in service["Properties"]["CapacityProviderStrategy"]}
+    assert named <= set(capacity[1]["Properties"]["CapacityProviders"])
+
+
 def test_there_are_as_many_tasks_as_there_is_work_waiting_or_under_way(with_everything: Assembly) -> None:
     target = the(with_everything, "AWS::ApplicationAutoScaling::ScalableTarget")
     assert (target["MinCapacity"], target["MaxCapacity"]) == (1, 10)
@@ -165,6 +173,9 @@ def test_the_image_is_built_from_what_its_dockerfile_copies_and_from_nothing_els
             {"long_workers.network.kind": "existing", "long_workers.network.vpc_id": "vpc-01234567"},
             "in availability_zones the zone of each",
         ),
+        ({"long_workers.network.security_group_ids": "sg-01234567"}, "security_group_ids' is"),
+        ({"long_workers.network.public_addresses": "true"}, "public_addresses' is"),
+        ({"long_workers.network.kind": "public", "long_workers.network.public_addresses": "false"}, "public_addresses"),
         ({"long_workers.image": "example.com/worker:1"}, "without a way to the internet no other can be pulled"),
     ],
 )

@@ -51,12 +51,19 @@ def test_a_standby_makes_no_tables_where_those_of_another_region_are_copied_to()
     assert chosen().regions.makes_tables
 
 
+def test_a_standby_with_a_key_of_its_own_makes_it_for_the_logs_that_ask_for_it(tmp_path: Path) -> None:
+    config = chosen(**CENTRAL, regions__tables_of="eu-west-1", regions__standby="second", encryption__key="own")
+    kinds = {one["Type"] for one in state_of(config, tmp_path).values()}
+    assert {"AWS::KMS::Key", "AWS::SSM::Parameter"} <= kinds
+
+
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
         ({"regions__replicas": "eu-central-1"}, "a region of its own"),
         ({**WEST, "regions__replicas": "eu-west-1"}, "other AWS regions"),
         ({**WEST, "regions__replicas": "Frankfurt"}, "other AWS regions"),
+        ({**WEST, "regions__replicas": "eu-central-1,eu-central-1"}, "each region once"),
         ({**WEST, "regions__replicas": "eu-central-1", "encryption__key": "own"}, "a key lies in one region"),
         ({**WEST, "regions__tables_of": "eu-central-1"}, "can only stand by"),
         ({**WEST, "regions__tables_of": "eu-west-1", "regions__standby": "a"}, "the other region"),
