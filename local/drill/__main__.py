@@ -53,7 +53,8 @@ class Drill:
         Somebody else looks meanwhile: an alarm may go off and be over while the next cause is still being made.
         """
         self._require_calm()
-        threading.Thread(target=self._keep_looking, daemon=True).start()
+        looker = threading.Thread(target=self._keep_looking, daemon=True)
+        looker.start()
         for group in groups:
             for cause in group:
                 _say(f"now: {cause.what}")
@@ -68,6 +69,8 @@ class Drill:
         _say("all is undone; waiting until every alarm is over")
         self._wait(list(self.courses), "ok_after", END_SECONDS)
         self._is_over.set()
+        # The stack ends after us: nobody may be asking it then.
+        looker.join()
 
     def _wait(self, names: Sequence[str], what: Literal["alarm_after", "ok_after"], seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -48,7 +48,10 @@ def slow(context: Context, payload: Any) -> None:
 
 @handler("demo.long")
 def long(context: Context, payload: Any) -> None:
-    """Work for minutes, and go on where it was when its worker has to stop. Payload: `{"steps": 20, "seconds": 60}`."""
+    """Work for minutes, and go on where it was when its worker has to stop. Payload: `{"steps": 20, "seconds": 60}`.
+
+    A step is begun once: one in whose middle the process is killed is left out by the next attempt.
+    """
     steps, seconds = int((payload or {}).get("steps", 20)), float((payload or {}).get("seconds", 60))
     for step in range(steps):
         if not context.receipt(f"step-{step}").first:
