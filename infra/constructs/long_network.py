@@ -5,6 +5,7 @@ endpoints inside the VPC.
 """
 
 from collections.abc import Mapping
+from ipaddress import IPv4Network
 from typing import Final
 
 from aws_cdk import aws_ec2 as ec2
@@ -17,6 +18,9 @@ from infra.constructs.log_group import log_group
 from infra.constructs.service_principal import acting_for_this_account
 
 ZONES: Final = 2
+
+QUARTER: Final = 2
+"""By how many bits the prefix of a subnet is longer than that of its VPC: two for tasks, and two beside them."""
 
 SERVICES: Final = {
     "Sqs": ec2.InterfaceVpcEndpointAwsService.SQS,
@@ -68,9 +72,12 @@ class LongNetwork(Construct):
             PUBLIC: ec2.SubnetType.PUBLIC,
             NAT: ec2.SubnetType.PRIVATE_WITH_EGRESS,
         }
-        subnets = [ec2.SubnetConfiguration(name="tasks", subnet_type=kinds[network.kind])]
+        # Of one size whatever else there is, and first: a subnet whose range changes is made anew before the old one
+        # goes, in a range that the old one still has, so that the kind of a network could never be changed.
+        size = IPv4Network(network.cidr).prefixlen + QUARTER
+        subnets = [ec2.SubnetConfiguration(name="tasks", subnet_type=kinds[network.kind], cidr_mask=size)]
         if network.kind == NAT:
-            subnets.append(ec2.SubnetConfiguration(name="nat", subnet_type=ec2.SubnetType.PUBLIC))
+            subnets.append(ec2.SubnetConfiguration(name="nat", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=size))
         vpc = ec2.Vpc(
             self,
             "Vpc",

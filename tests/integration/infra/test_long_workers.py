@@ -10,6 +10,7 @@ from infra.config.context import ConfigError
 from infra.config.installation import from_context
 from infra.constructs import long_worker
 from infra.image import SOURCES, build_folder
+from infra.node import use_packaged_node
 from tests.integration.infra.assembly import Assembly, as_list
 from tests.support.long_task import instructions
 
@@ -60,6 +61,21 @@ def test_the_zones_are_those_of_the_region_it_is_deployed_to(with_everything: As
     assert len(zones) == 2
     assert all("Fn::GetAZs" in zone for zone in zones)
     assert "missing" not in json.loads((with_everything.folder / "manifest.json").read_text())
+
+
+@pytest.mark.parametrize("kind", ["endpoints", "public", "nat"])
+def test_tasks_have_the_same_ranges_in_every_kind_of_network_so_that_it_can_be_changed(kind: str) -> None:
+    use_packaged_node()
+    import aws_cdk as cdk  # noqa: PLC0415 - Node is chosen before
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - as above
+
+    from infra.constructs.long_network import LongNetwork  # noqa: PLC0415 - as above
+
+    config = from_context({"long_workers.network.kind": kind, "long_workers.network.cidr": "10.0.0.0/26"})
+    network = LongNetwork(cdk.Stack(cdk.App(), "long-workers"), "Network", config)
+    assert isinstance(network.vpc, ec2.Vpc)
+    subnets = network.vpc.select_subnets(subnet_group_name="tasks").subnets
+    assert [subnet.ipv4_cidr_block for subnet in subnets] == ["10.0.0.0/28", "10.0.0.16/28"]
 
 
 def test_there_is_an_endpoint_for_each_service_that_it_may_use_and_for_no_other(with_everything: Assembly) -> None:
