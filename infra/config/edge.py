@@ -46,6 +46,11 @@ def edge_of(context: Context, api: Api) -> Edge | None:
         raise ConfigError(
             "context 'edge.domain.name' needs 'api.domain.name', under which CloudFront reaches the API, and 'region'"
         )
+    if context.text("regions.tables_of"):
+        raise ConfigError(
+            f"context 'edge.domain.name' with 'regions.tables_of': the edge lies in {REGION}, whatever is behind "
+            "it, and is the first one's; leave it out here, and point 'api.domain.name' here when this one takes over"
+        )
     if domain.name == api.domain.name:
         context.refuse("edge.domain.name", domain.name, "another name than 'api.domain.name', which it asks itself")
     if api.has_default_endpoint:

@@ -20,7 +20,7 @@ UNITS: Final[dict[Unit, str]] = {"seconds": "seconds", "count": "", "percent": "
 
 
 class Dashboard(Construct):
-    """The dashboard `<prefix>`, with the state of `alarms` at its head."""
+    """The dashboard `<prefix>-<region>`, with the state of `alarms` at its head."""
 
     def __init__(
         self, scope: Construct, construct_id: str, config: Config, alarms: Sequence[cloudwatch.IAlarm]
@@ -33,7 +33,8 @@ class Dashboard(Construct):
         self.dashboard = cloudwatch.Dashboard(
             self,
             "Dashboard",
-            dashboard_name=config.prefix,
+            # Dashboards are the account's, in all regions: another region's installation may have the same prefix.
+            dashboard_name=f"{config.prefix}-{cdk.Stack.of(self).region}",
             default_interval=cdk.Duration.hours(3),
             period_override=cloudwatch.PeriodOverride.INHERIT,
         )

@@ -188,6 +188,10 @@ def test_an_edge_has_two_names_and_a_certificate_for_each() -> None:
             r"edge.domain.name' needs 'api.domain.name'",
         ),
         ({**AN_EDGE, "region": ""}, r"and 'region'"),
+        (
+            {**AN_EDGE, "regions.tables_of": "eu-west-1", "regions.standby": "second"},
+            r"edge.domain.name' with 'regions.tables_of'",
+        ),
         ({**AN_EDGE, "edge.domain.name": "origin.example.com"}, r"edge.domain.name' is .*another name than"),
         (
             {**AN_EDGE, "edge.domain.certificate": CERTIFICATE.format("eu-central-1")},

@@ -104,6 +104,21 @@ def test_two_installations_in_one_account_and_region_have_no_name_in_common(asse
         assert len(set(one[kind])) == len(one[kind]), kind
 
 
+@pytest.mark.parametrize("name", ["prod", "everything"])
+def test_what_an_account_has_once_for_all_regions_says_in_its_name_whose_it_is(
+    assemblies: dict[str, Assembly], name: str
+) -> None:
+    """A standby has the name of the installation that it stands by for, mostly in the same account."""
+    for kind, key in (
+        ("AWS::IAM::Role", "RoleName"),
+        ("AWS::IAM::ManagedPolicy", "ManagedPolicyName"),
+        ("AWS::CloudWatch::Dashboard", "DashboardName"),
+    ):
+        for path, resource in assemblies[name].of_type(kind).items():
+            given = json.dumps(resource["Properties"].get(key, ""))
+            assert given == '""' or "AWS::Region" in given or "eu-central-1" in given, path
+
+
 def test_an_installation_with_the_longest_name_has_no_name_that_aws_refuses(with_everything: Assembly) -> None:
     longer = LONGEST_NAME - len("cronfleet")
     for kind, names in physical_names(with_everything).items():
