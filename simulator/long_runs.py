@@ -22,7 +22,7 @@ from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
-from cronfleet.domain.run import Outcome, RunKey, RunMessage, RunStatus
+from cronfleet.domain.run import Outcome, Run, RunKey, RunMessage, RunStatus
 from cronfleet.domain.schedule import Policies, Spec
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
@@ -378,13 +378,19 @@ def _check_rows(world: LongWorld) -> Iterator[Violation]:
     """Every run has ended, and none is dead that has attempts left."""
     now = world.loop.now
     for key, row in sorted(world.rows.items()):
-        if row.status.value not in TERMINAL:
+        if row.status.value not in TERMINAL and not _has_still_time(world, row):
             yield Violation(now, "a run did not end", f"{key.run_id} is {row.status}")
         definition = world.store.get_definition(key.tenant, key.schedule_id, max(1, row.version))
         most = definition.spec.policies.retry.max_attempts if definition is not None else 0
         is_out = row.status is RunStatus.DEAD and row.reason is not None and row.reason.code is Code.ATTEMPTS
         if is_out and row.tries < most:
             yield Violation(now, "a run is dead that had attempts left", f"{key.run_id}: {row.attempts}")
+
+
+def _has_still_time(world: LongWorld, row: Run) -> bool:
+    """Whether it came late, since its tenant may have only so many at once, and goes on or waits for that."""
+    is_going = row.status is RunStatus.RUNNING and (row.lease_until or 0) > world.loop.now
+    return row.key.tenant in world.limits and (is_going or row.status is RunStatus.WAITING)
 
 
 def _check_revived(world: LongWorld) -> Iterator[Violation]:
