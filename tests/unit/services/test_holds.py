@@ -26,7 +26,7 @@ from cronfleet.services.health import Health
 from cronfleet.services.holds import Holds
 from cronfleet.services.undelivered import Undelivered
 from tests.support.builders import at, cron, timer
-from tests.support.lived import ACME, ID, LivedWorld, spec
+from tests.support.lived import ACME, ID, ONE_RETRY, LivedWorld, spec
 from tests.support.workshop import Workshop
 from tests.support.world import World
 
@@ -143,6 +143,26 @@ def test_a_run_whose_worker_died_is_revived_after_the_release() -> None:
     assert (going_on["abandoned"], going_on["running"], going_on["drained"]) == (1, 0, True)
     world.release()
     world.live(2 * 60)
+    assert world.rows[0].status is RunStatus.SUCCEEDED
+
+
+def test_a_run_whose_second_attempt_lost_its_worker_is_counted_once_and_sent_again_once() -> None:
+    world = HeldWorld(seconds=3600, retry=replace(ONE_RETRY, max_attempts=3))
+    world.fails = True
+    world.live(15)
+    world.fails, world.dies = False, True
+    while world.rows[0].attempt == 1:
+        world.live(5)
+    world.lose_messages()
+    world.dies = False
+    world.hold()
+    world.live(5 * 60)
+    assert world.rows[0].status is RunStatus.RUNNING
+    assert world.holds.read()["going_on"]["abandoned"] == 1
+    world.release()
+    world.clock.advance(2 * SECOND)
+    assert world.sweep().revived == 1
+    world.deliver()
     assert world.rows[0].status is RunStatus.SUCCEEDED
 
 

@@ -1,14 +1,15 @@
 """The books: whether what a batch won has come to its end, is still going, or got lost on the way."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Final
 
 from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
-from cronfleet.domain.run import MESSAGE_MAX_AGE, Run, RunMessage, RunStatus
+from cronfleet.domain.run import MESSAGE_MAX_AGE, Run, RunKey, RunMessage, RunStatus
 
 SETTLE_AFTER: Final = 45 * SECOND
 """A batch younger than this is left to the next sweep: most of its runs will have ended by then, read once. Unless a
@@ -142,6 +143,16 @@ def is_to_be_revived(message: RunMessage, row: Run, now: Instant) -> bool:
     """
     dead_for = now - (row.lease_until or 0)
     return not message.is_long or dead_for < REVIVED_AT_ONCE or dead_for % REVIVED_EVERY < MINUTE
+
+
+def once_each(batches: Iterable[Sequence[RunMessage]]) -> list[list[RunMessage]]:
+    """The same batches with each run once, where its newest message is: every attempt that it had has one."""
+    listed = [list(messages) for messages in batches]
+    newest: dict[RunKey, RunMessage] = {}
+    for message in chain.from_iterable(listed):
+        if message.key not in newest or message.attempt > newest[message.key].attempt:
+            newest[message.key] = message
+    return [[message for message in messages if newest[message.key] is message] for messages in listed]
 
 
 def is_full(are_long: Iterable[bool]) -> bool:

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.books import Books, standing
+from cronfleet.domain.books import Books, Standing, standing
 from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.going_on import GoingOn
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
-from cronfleet.domain.run import RunMessage
+from cronfleet.domain.run import RunKey, RunMessage
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
 from cronfleet.services.asking import ask
@@ -43,15 +43,21 @@ class Draining:
             if lease is None:
                 continue
             found.open_batches += lease.open_batch is not None
+            places: dict[RunKey, Standing] = {}
             for messages in self._owed(lease, left):
                 left -= 1
-                self._look_at(messages, found, now)
+                self._look_at(messages, places, now)
+            found.standings.update(places.values())
             found.is_whole = found.is_whole and left > 0
         return found
 
-    def _look_at(self, messages: Mapping[int, RunMessage], found: GoingOn, now: Instant) -> None:
+    def _look_at(self, messages: Mapping[int, RunMessage], places: dict[RunKey, Standing], now: Instant) -> None:
+        """Where each run stands: once, though every attempt that it had has a message of its own."""
         rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
-        found.standings.update(standing(message, rows.get(message.key), now) for message in messages.values())
+        for message in messages.values():
+            where = standing(message, rows.get(message.key), now)
+            if where is not Standing.SETTLED or message.key not in places:
+                places[message.key] = where
 
     def _owed(self, lease: ShardLease, most: int) -> Iterator[Mapping[int, RunMessage]]:
         """The messages of each batch that may not be settled, `most` batches of them."""

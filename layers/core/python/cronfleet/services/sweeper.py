@@ -18,6 +18,7 @@ from cronfleet.domain.books import (
     is_full,
     is_ripe,
     is_to_be_revived,
+    once_each,
     standing,
 )
 from cronfleet.domain.claim import Batch, BatchId
@@ -432,10 +433,10 @@ class Sweeper:
 
     def _note(self, reading: _Reading, report: SweepReport) -> None:
         """Revive dead leases at once, and write down how far the shard is settled."""
-        for item in reading.open:
-            if item.dead and self._is_held():
+        for messages in once_each([[item.messages[i] for i in item.dead] for item in reading.open]):
+            if messages and self._is_held():
                 continue
-            report.revived += self._send([item.messages[i] for i in item.dead], "lease_revived")
+            report.revived += self._send(messages, "lease_revived")
         report.settled += reading.settled
         report.open += len(reading.open)
         self._write(reading, {str(item.batch.batch_id): item.owed for item in reading.open})
