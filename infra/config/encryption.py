@@ -8,7 +8,9 @@ from infra.config.context import Context
 
 AWS: Final = "aws"
 OWN: Final = "own"
-KEY_ARN: Final = r"arn:aws[a-z-]*:kms:([a-z0-9-]+):\d{12}:key/[\w-]+"
+KEY_ARN: Final = (
+    r"arn:aws[a-z-]*:kms:([a-z0-9-]+):[0-9]{12}:key/(?:mrk-[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
 
 Kind = Literal["aws", "own", "given"]
 
@@ -26,11 +28,14 @@ def encryption_of(context: Context) -> Encryption:
     key = context.text("encryption.key") or AWS
     if key == AWS:
         return Encryption("aws")
-    if key == OWN:
-        return Encryption("own")
     found, region = re.fullmatch(KEY_ARN, key), context.text("region")
-    if not found:
+    if not found and key != OWN:
         context.refuse("encryption.key", key, "aws, own, or the ARN of a KMS key")
-    if region and found.group(1) != region:
+    if not region:
+        # A table names its key for each region that it lies in.
+        context.refuse("encryption.key", key, "'region' as well, or aws: a key encrypts in its own region alone")
+    if not found:
+        return Encryption("own")
+    if found.group(1) != region:
         context.refuse("encryption.key", key, f"the ARN of a key in {region}: a key encrypts in its own region alone")
     return Encryption("given", key)

@@ -158,7 +158,7 @@ def _check(context: Context, network: Network) -> None:
         ("security_group_ids", network.security_group_ids, "sg"),
     ):
         for one in found:
-            if not re.fullmatch(rf"{kind}-[0-9a-f]+", one):
+            if not re.fullmatch(rf"{kind}-[0-9a-f]{{8,17}}", one):
                 context.refuse(f"long_workers.network.{name}", one, f"ids such as {kind}-0123456789")
     for zone in network.availability_zones:
         if not re.fullmatch(r"[a-z]{2}(-[a-z0-9]+)+[a-z]", zone):

@@ -256,6 +256,9 @@ def test_a_choice_wins_over_what_local_brings_with_it() -> None:
         ("tables.runs.mode", "reserved"),
         ("tables.schedules.warm_write_units", "3999"),
         ("encryption.key", "alias/mine"),
+        ("encryption.key", "own"),
+        ("encryption.key", "arn:aws:kms:eu-central-1:123456789012:key/mine"),
+        ("encryption.key", "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"),
         ("api.requests_per_second", "0"),
         ("api.cors.origins", "console.example.com"),
         ("api.domain.name", "https://schedules.example.com"),
@@ -292,7 +295,7 @@ FOREIGN = "arn:aws:{}:us-east-1:123456789012:{}"
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("encryption.key", FOREIGN.format("kms", "key/0123")),
+        ("encryption.key", FOREIGN.format("kms", "key/01234567-89ab-cdef-0123-456789abcdef")),
         ("alarms.targets", FOREIGN.format("sns", "on-call")),
         ("long_workers.image", "123456789012.dkr.ecr.us-east-1.amazonaws.com/worker:1"),
         ("api.domain.certificate", CERTIFICATE.format("us-east-1")),

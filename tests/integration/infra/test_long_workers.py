@@ -205,12 +205,12 @@ def test_a_vpc_that_is_there_is_used_by_its_ids_and_an_image_that_is_there_by_it
     network = {
         "kind": "existing",
         "vpc_id": "vpc-0123456789abcdef0",
-        "subnet_ids": ["subnet-1", "subnet-2"],
+        "subnet_ids": ["subnet-01234567", "subnet-89abcdef"],
         "availability_zones": ["eu-central-1a", "eu-central-1b"],
-        "security_group_ids": ["sg-1"],
+        "security_group_ids": ["sg-01234567"],
     }
     image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/cronfleet@sha256:abc"
     own = {"environments": {"prod": {"long_workers": {"enabled": True, "image": image, "network": network}}}}
     config = from_context({**own, "environment": "prod"})
-    assert config.long_workers.network.subnet_ids == ("subnet-1", "subnet-2")
+    assert config.long_workers.network.subnet_ids == ("subnet-01234567", "subnet-89abcdef")
     assert config.long_workers.image == image
