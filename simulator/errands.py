@@ -129,9 +129,7 @@ def check_errands(world: ErrandWorld) -> Iterator[Violation]:
 def play(seed: int) -> tuple[ErrandWorld, Violation | None]:
     """One world through its storm and its calm, and what it has broken."""
     world = ErrandWorld(seed)
-    world.loop.run_until(START + STORM)
-    world.weather.calm()
-    world.loop.run_until(START + STORM + CALM)
+    world.live_through(STORM, CALM)
     return world, next(check_errands(world), None)
 
 

@@ -282,9 +282,7 @@ def _was_given_up(row: Run, one: Going) -> bool:
 def play(seed: int) -> tuple[ExecutingWorld, Violation | None]:
     """One world through its storm and its calm, and what it has broken."""
     world = ExecutingWorld(seed)
-    world.loop.run_until(START + STORM)
-    world.weather.calm()
-    world.loop.run_until(START + STORM + CALM)
+    world.live_through(STORM, CALM)
     return world, next(check_executions(world), None)
 
 

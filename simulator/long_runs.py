@@ -409,9 +409,7 @@ def _check_revived(world: LongWorld) -> Iterator[Violation]:
 def play(seed: int) -> tuple[LongWorld, Violation | None]:
     """One world through its storm and its calm, and what it has broken."""
     world = LongWorld(seed)
-    world.loop.run_until(START + STORM)
-    world.weather.calm()
-    world.loop.run_until(START + STORM + CALM)
+    world.live_through(STORM, CALM)
     return world, next(check_long_runs(world), None)
 
 

@@ -140,9 +140,7 @@ def check_watched(world: WatchedWorld) -> Iterator[Violation]:
 def play(seed: int) -> tuple[WatchedWorld, Violation | None]:
     """One world through its storm and its calm, and what it has broken."""
     world = WatchedWorld(seed)
-    world.loop.run_until(START + STORM)
-    world.weather.calm()
-    world.loop.run_until(START + STORM + CALM)
+    world.live_through(STORM, CALM)
     return world, next(check_watched(world), None)
 
 

@@ -167,6 +167,12 @@ class World:
             said = quotas if limit is None else tuple(sorted((*quotas, ("concurrent_runs", limit))))
             self.store.state.tenants[tenant] = Tenant(tenant, quotas=said, rev=1)
 
+    def live_through(self, storm: int, calm: int) -> None:
+        """From the beginning through so many milliseconds of faults, then so many without."""
+        self.loop.run_until(START + storm)
+        self.weather.calm()
+        self.loop.run_until(START + storm + calm)
+
     def queue_of(self, lane: Lane) -> Queue[RunMessage]:
         """The run queue of a lane."""
         return self.runs if lane is Lane.LIVE else self.yielding

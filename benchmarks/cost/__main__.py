@@ -4,7 +4,7 @@
     python -m benchmarks.cost --schedules 1000000 --firings-per-minute 10000 --hours-a-day 24 --json
     python -m benchmarks.cost --write      puts the tables into docs/capacity.md
 
-Units come from the counts that tests assert (`benchmarks/metering`), prices from `benchmarks/metering/prices.py`.
+Units come from the counts that tests assert (`benchmarks/metering`), prices from `infra/prices.py`.
 """
 
 import argparse

@@ -24,7 +24,6 @@ SIZES: Final = (
 """Schedules, and firings a minute all day."""
 PEAKED: Final = Workload(10_000_000, 100_000, hours_a_day=1)
 
-
 _HEADINGS: Final = (
     "schedules",
     "firings a minute",
@@ -49,16 +48,7 @@ def tables() -> dict[str, str]:
 
 
 def _cost() -> Iterable[list[str]]:
-    yield [
-        "schedules",
-        "firings a minute",
-        "hours a day",
-        "shards",
-        "on demand",
-        "provisioned",
-        "EventBridge",
-        "with history",
-    ]
+    yield list(_HEADINGS)
     for costs in rows():
         workload = costs.workload
         size = (workload.schedules, workload.firings_per_minute, workload.hours_a_day, workload.shards)
