@@ -16,8 +16,10 @@ ROOMS = (
     "infra",
     "layers/core",
     "local",
+    "permissions",
     "requirements",
     "simulator",
+    "supply",
     "tests",
     "zone_report",
 )
