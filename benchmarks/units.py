@@ -18,6 +18,7 @@ from benchmarks.marked import replaced, table
 from benchmarks.metering import prices
 from benchmarks.metering.chain import metered_chain
 from benchmarks.metering.scenarios import IDLE, SCENARIOS, UNCOUNTED, Count
+from infra.prices import MILLION
 
 DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "capacity.md"
 
@@ -95,7 +96,7 @@ def _idle() -> str:
     rows = [["a minute of an idle shard", "write units", "read units", "requests to queues", "invocations"]]
     for name, part in parts.items():
         rows.append([name, *(f"{each:g}" for each in (part.bill.writes, part.bill.reads, part.sqs, part.invocations))])
-    per_shard = sum(map(prices.of_part, parts.values())) / prices.MILLION * MINUTES_PER_MONTH
+    per_shard = sum(map(prices.of_part, parts.values())) / MILLION * MINUTES_PER_MONTH
     lines = [f"- {shards} shards: ${shards * per_shard:,.2f} a month" for shards in SHARDS]
     return "\n".join([table(rows), "", *lines])
 

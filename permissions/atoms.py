@@ -162,10 +162,12 @@ VERBS: Final = frozenset(
 
 
 def says(key: ast.expr | None, word: str) -> bool:
+    """Whether it is this word, written out."""
     return isinstance(key, ast.Constant) and key.value == word
 
 
 def of_schema(value: Any) -> Atoms:
+    """The tables and indexes that a value of the schema is, or holds."""
     if isinstance(value, schema.Table):
         return {Table(value.name)}
     if isinstance(value, schema.Index):
@@ -176,14 +178,17 @@ def of_schema(value: Any) -> Atoms:
 
 
 def is_boto3(node: ast.expr) -> bool:
+    """Whether it is something of boto3, such as `boto3.client`."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "boto3"
 
 
 def is_super(node: ast.expr) -> bool:
+    """Whether it is a method of the class above: `super().method`."""
     inner = node.value if isinstance(node, ast.Attribute) else None
     return isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "super"
 
 
 def may_be_none(node: ast.Call, name: str) -> bool:
+    """Whether the argument of this name is None, perhaps in one branch only."""
     values = [one.value for one in node.keywords if one.arg == name]
     return any(isinstance(one, ast.Constant) and one.value is None for value in values for one in ast.walk(value))

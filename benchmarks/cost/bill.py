@@ -8,8 +8,8 @@ from typing import Any, Final
 from benchmarks.cost import counted
 from benchmarks.cost.counted import Asked
 from benchmarks.cost.workload import HOURS_A_MONTH, MINUTES_A_MONTH, Workload
-from benchmarks.metering import prices
-from benchmarks.metering.prices import MILLION
+from infra import prices
+from infra.prices import MILLION
 
 GB: Final = 1_000_000_000
 

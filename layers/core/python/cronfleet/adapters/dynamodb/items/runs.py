@@ -165,11 +165,13 @@ def signature_of_json(stored: list[str] | None) -> Signature | None:
 
 
 def settlement_json(settled: Settlement | None) -> list[Any] | None:
+    """A settlement as a row stores it."""
     if settled is None:
         return None
     return [settled.how.value, settled.by, settled.at, settled.run_id, settled.reason, settled.operation]
 
 
 def settlement_of(stored: list[Any]) -> Settlement:
+    """What `settlement_json` made."""
     how, *rest = stored
     return Settlement(How(how), *rest)
