@@ -79,6 +79,7 @@ class Place:
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self._worker.is_stopping:
             self._tell(False)
+            # Not an event: a signal's handler that sets one waits for ever for a lock that is held right here.
             time.sleep(0.2)
 
 

@@ -46,6 +46,8 @@ class Drill:
     stack: Drilled
     courses: dict[str, Course] = field(default_factory=dict)
     _is_over: threading.Event = field(default_factory=threading.Event)
+    _looked: threading.Condition = field(default_factory=threading.Condition)
+    """Told after every look."""
 
     def hold(self, groups: Sequence[Sequence[Cause]]) -> None:
         """Cause, wait for every alarm of the group, undo; at the end wait until all is well.
@@ -73,9 +75,8 @@ class Drill:
         looker.join()
 
     def _wait(self, names: Sequence[str], what: Literal["alarm_after", "ok_after"], seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while any(getattr(self.courses[name], what) is None for name in names) and time.monotonic() < until:
-            time.sleep(1)
+        with self._looked:
+            self._looked.wait_for(lambda: all(getattr(self.courses[name], what) is not None for name in names), seconds)
 
     def _require_calm(self) -> None:
         """An alarm that has gone off already would tell nothing of its cause here."""
@@ -88,6 +89,8 @@ class Drill:
     def _keep_looking(self) -> None:
         while not self._is_over.wait(LOOK_SECONDS):
             self._look()
+            with self._looked:
+                self._looked.notify_all()
 
     def _look(self) -> None:
         states, now = self.stack.states(), time.monotonic()

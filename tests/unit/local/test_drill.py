@@ -37,3 +37,29 @@ def test_when_a_drill_is_over_nobody_asks_its_stack_any_more(monkeypatch: pytest
 
     drill.Drill(stack).hold([[Cause("nothing", (), begin)]])
     assert stack.asking == 0
+
+
+class Obedient:
+    """A stack whose one alarm stands as the drill has put it."""
+
+    def __init__(self) -> None:
+        self.state = drill.OK
+
+    def states(self) -> dict[str, str]:
+        return {"late": self.state}
+
+
+def test_a_drill_goes_on_as_soon_as_its_alarms_have_gone_off_and_ends_when_they_are_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drill, "LOOK_SECONDS", 0.01)
+    stack: Any = Obedient()
+    cause = Cause(
+        "it is late",
+        ("late",),
+        lambda made: setattr(made, "state", drill.ALARM),
+        lambda made: setattr(made, "state", drill.OK),
+    )
+    held = drill.Drill(stack)
+    held.hold([[cause]])
+    assert held.report()
