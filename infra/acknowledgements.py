@@ -112,7 +112,7 @@ ACKNOWLEDGED: Final = (
     Acknowledgement(
         NO_AUTHORIZATION,
         (f"{_ROUTES}/POST--v1--heartbeats--{{token}}",),
-        "Whoever pings knows a URL and no key: the token in its path is the credential, of 256 random bits, and the "
+        "Whoever pings knows a URL and no key: the token in its path is the credential, of 160 random bits, and the "
         "API looks its digest up. The route has a bucket of its own.",
     ),
     Acknowledgement(
