@@ -30,7 +30,7 @@ from cronfleet.domain.errors import (
 )
 
 from .operation_schemas import ID_OR_NONE, SIGNATURE
-from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, MESSAGE_ID, OPERATION_ID, PREFIX, REGION, SUBJECT
+from .parameters import ACTION, ALERT_ID, BREAKER_ID, KEY_ID, MESSAGE_ID, OPERATION_ID, PREFIX, REGION, ROLE, SUBJECT
 from .reading import NotJson, TooLarge, dotted, kind_of
 from .schemas import CALENDAR_NAME, ID, ID_IN_WORDS, TEXT
 
@@ -290,6 +290,7 @@ PATTERNS: Final = {
     SUBJECT: "{shown} is no subject: write one as schedule:billing-nightly, or tenant",
     ACTION: "{shown} is no action: write one as GET /v1/audit shows it, such as pause",
     REGION: "{shown} is no AWS region: write one as eu-west-1",
+    ROLE: "{shown} is no role that may be lent: write arn:aws:iam::<account>:role/cronfleet-target-<name>",
     PREFIX: "{shown} begins no id: write up to 64 letters, digits, dots, dashes and underscores",
     TEXT: "holds a control character; write text, with tabs and line breaks at most",
 }
