@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from local.aws import Aws
+from local.start import LIVE
 from local.testing import StackProcess
 from tests.e2e import victims
 from tests.e2e.callers import now
@@ -82,6 +83,9 @@ class Clocks:
             variables = client.get_function_configuration(FunctionName=function)["Environment"]["Variables"]
             variables |= self._variables(name)
             client.update_function_configuration(FunctionName=function, Environment={"Variables": variables})
+            # Everything reaches a function by its alias, and so a version as it was published.
+            version = client.publish_version(FunctionName=function)["Version"]
+            client.update_alias(FunctionName=function, Name=LIVE, FunctionVersion=version)
 
     def shift(self, name: str, seconds: int) -> None:
         """From now on the clock of a function is wrong by so much; 0 makes it right."""
