@@ -6,6 +6,7 @@ AWS tells of its own accord what functions are invoked and what waits in queues.
 
 import contextlib
 import json
+import logging
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ PUT: Final = "Put"
 """Marks what is in the emulator's CloudWatch already (`local/metrics.py` has the same word)."""
 
 EVERY_SECONDS: Final = 10
-SAID: Final = ":\n%s"
+SAID: Final = "\n%s"
 """How the emulator's own messages end that repeat what a function has said."""
 RECEIVED_TOO_OFTEN: Final = 3
 """A message that was received so often no longer counts as the oldest (SQS, ApproximateAgeOfOldestMessage)."""
@@ -55,7 +56,16 @@ def _tell_invocations() -> None:
     lambda_svc._emit_lambda_logs = ended  # noqa: SLF001 - see above
     lambda_svc._emit_lambda_metrics = refused  # noqa: SLF001 - see above
     # Else what a queue's function says would stand in the log twice.
-    lambda_svc.logger.addFilter(lambda record: not str(record.msg).endswith(SAID))
+    lambda_svc.logger.addFilter(_without_what_was_said)
+
+
+def _without_what_was_said(record: logging.LogRecord) -> bool:
+    """A message of the emulator's own without the function's words; none, if it has no other."""
+    text = str(record.msg)
+    if not text.endswith(SAID) or not isinstance(record.args, tuple):
+        return True
+    record.msg, record.args = text.removesuffix(SAID), record.args[:-1]
+    return not text.endswith(":" + SAID)
 
 
 def _tell_what_is_put() -> None:
