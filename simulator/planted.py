@@ -92,8 +92,8 @@ FAULTS: Final = (
         (
             Edit(
                 _DISPATCHER,
-                "            closed = self._finish(lease.open_batch, report)",
-                "            pass",
+                "            closed = self._finish(lease.open_batch, report)\n        serving",
+                "            pass\n        serving",
             ),
         ),
     ),
@@ -251,7 +251,7 @@ FAULTS: Final = (
         (
             Edit(
                 _SWEEPER,
-                'report.revived += self._send(dead, "lease_revived")',
+                'report.revived += self._send(messages, "lease_revived")',
                 "pass",
             ),
         ),

@@ -128,7 +128,7 @@ def test_it_is_deployed_onto_while_schedules_fire_and_destroyed_without_a_trace(
         api = Caller(stack.wait_until_ready())
         assert not [line for line in stack.lines if "CDK" in line], "it is the same checkout still"
         api.put("through", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
-        api.put("slow", trigger={"every": "1h"}, target={"handler": "demo.slow"}, payload={"seconds": 12})
+        api.put("slow", trigger=NEVER, target={"handler": "demo.slow"}, payload={"seconds": 12})
         begun = api.ask("POST", "/v1/schedules/slow/run").body
         api.wait_for_runs("slow", lambda rows: rows[0]["status"] == "running")
         deployments.change(stack.root)
