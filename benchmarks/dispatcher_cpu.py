@@ -24,6 +24,7 @@ from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.system.clock import SystemClock, SystemIds
+from cronfleet.adapters.system.side_by_side import Threads
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES
 from cronfleet.domain.instant import DAY
 from cronfleet.domain.lease import slot_of
@@ -122,6 +123,7 @@ def dispatched() -> tuple[float, int]:
         store=dynamodb,
         run_queue=run_queue,
         errand_queue=SqsErrandQueue(_client("sqs", queue), "http://127.0.0.1:9/000000000000/errands"),
+        side_by_side=Threads(),
         clock=clock,
         ids=SystemIds(),
         telemetry=Silent(),

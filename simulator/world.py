@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.errors import (
     ClockSkewed,
@@ -210,6 +211,7 @@ class World:
             errand_queue=WiredQueue(
                 partial(self.errands.put, delay_seconds=0), Wire(self.weather, process), self.weather
             ),
+            side_by_side=OneByOne(),
             clock=process,
             ids=self.ids,
             telemetry=self._notes,

@@ -10,6 +10,7 @@ from benchmarks.metering.dynamodb import Bill, MeteredDynamoDB
 from benchmarks.metering.sqs import MeteredSqs
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.messages import decode_run, decode_tick
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
@@ -172,7 +173,9 @@ class Chain:
 
     def dispatcher(self, **options: Any) -> Dispatcher:
         """A dispatcher on this chain."""
-        return Dispatcher(ids=self.ids, errand_queue=self.errand_queue, **self._common, **options)
+        return Dispatcher(
+            ids=self.ids, errand_queue=self.errand_queue, side_by_side=OneByOne(), **self._common, **options
+        )
 
     def tick(self, account: str = "dispatcher", **options: Any) -> None:
         """One tick of the slot that it is."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.attempt import PAUSE_CHECK
 from cronfleet.domain.holding import SHADOW_STRETCH
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_text
@@ -173,7 +174,7 @@ class CrashingWorld(LivedWorld):
         """Attempts whose message is gone, and since when: lost by the queue, or with a worker that wrote nothing."""
         common: dict[str, Any] = {"clock": self.clock, "telemetry": self.notes}
         ids: dict[str, Any] = {"ids": self.ids}
-        errands: dict[str, Any] = {"errand_queue": self.errand_queue}
+        errands: dict[str, Any] = {"errand_queue": self.errand_queue, "side_by_side": OneByOne()}
         self._dispatcher = Dispatcher(**self._ports(DISPATCHER), **errands, **common, **ids)
         inner = Dispatcher(**self._ports(SWEEPER), **errands, **common, **ids)
         self._sweeper = Sweeper(**self._ports(SWEEPER), dispatcher=inner, shards=1, **common)

@@ -8,6 +8,7 @@ from typing import Any
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.run import RunKey, RunMessage
@@ -16,6 +17,7 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.domain.trigger import fires
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
+from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.tenants import PutTenant
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.retiming import Retimings
@@ -68,6 +70,7 @@ class World:
         self.store = MemoryJobStore(self.clock)
         self.run_queue = MemoryRunQueue(self.clock)
         self.errand_queue = MemoryErrandQueue(self.clock)
+        self.side_by_side: SideBySide = OneByOne()
 
     def add(self, timer: Timer, described: Definition | None = None) -> Timer:
         """Store a schedule."""
@@ -85,6 +88,7 @@ class World:
             store=actor.port(self.store) if actor else self.store,
             run_queue=actor.port(self.run_queue) if actor else self.run_queue,
             errand_queue=actor.port(self.errand_queue) if actor else self.errand_queue,
+            side_by_side=self.side_by_side,
             clock=self.clock,
             ids=self.ids,
             telemetry=self.notes,

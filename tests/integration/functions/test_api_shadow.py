@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import time_machine
 
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.audit import Wanted
 from cronfleet.domain.heartbeat import MAX_PINGS_PER_MINUTE
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, to_datetime
@@ -57,6 +58,7 @@ def tick(api: Api) -> None:
         store=api.store,
         run_queue=MemoryRunQueue(api.clock),
         errand_queue=MemoryErrandQueue(api.clock),
+        side_by_side=OneByOne(),
         clock=api.clock,
         ids=CountingIds(10**9),
         telemetry=Notes(),

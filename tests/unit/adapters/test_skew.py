@@ -6,6 +6,7 @@ import time_machine
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 from cronfleet.adapters.dynamodb.skew import judged
 from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
@@ -124,6 +125,7 @@ def test_a_warm_dispatcher_whose_clock_was_set_claims_nothing_of_what_is_still_t
             store=store,
             run_queue=queue,
             errand_queue=MemoryErrandQueue(clock),
+            side_by_side=OneByOne(),
             clock=clock,
             ids=CountingIds(),
             telemetry=notes,

@@ -221,12 +221,14 @@ def raise_shards(settings: Settings, shards: int) -> int:
 
 def dispatcher(settings: Settings) -> "Dispatcher":
     """Serves the ticks of a shard."""
+    from cronfleet.adapters.system.side_by_side import Threads
     from cronfleet.services.dispatcher import Dispatcher
 
     return Dispatcher(
         store=_store(settings),
         run_queue=_run_queue(settings),
         errand_queue=_errand_queue(settings),
+        side_by_side=Threads(),
         clock=SystemClock(),
         ids=SystemIds(),
         telemetry=telemetry("dispatcher"),
@@ -294,6 +296,7 @@ def _noticing(settings: Settings, watch: "CloudWatchTelemetry") -> "Noticing":
 
 def sweeper(settings: Settings) -> "Sweeper":
     """Closes the books; serves ticks itself for shards that went quiet."""
+    from cronfleet.adapters.system.side_by_side import Threads
     from cronfleet.services.dispatcher import Dispatcher
     from cronfleet.services.letter_watch import LetterWatch
     from cronfleet.services.sealing import Sealer
@@ -309,6 +312,7 @@ def sweeper(settings: Settings) -> "Sweeper":
             store=store,
             run_queue=run_queue,
             errand_queue=_errand_queue(settings),
+            side_by_side=Threads(),
             clock=SystemClock(),
             ids=SystemIds(),
             telemetry=watch,

@@ -8,6 +8,7 @@ import pytest
 
 from cronfleet.adapters.memory.due_index import DueIndex, ItemKey
 from cronfleet.adapters.memory.job_store import MemoryJobStore
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.claim import DueItem
 from cronfleet.domain.dispatch_plan import CATCH_UP_SHARE
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
@@ -41,6 +42,7 @@ def faulty_dispatcher(world: World, hook: Hook) -> Dispatcher:
         store=FaultyStore(world.store, hook),  # type: ignore[arg-type]  # every call of the port goes through it
         run_queue=FaultyQueue(world.run_queue, hook),  # type: ignore[arg-type]  # as above
         errand_queue=world.errand_queue,
+        side_by_side=OneByOne(),
         clock=world.clock,
         ids=world.ids,
         telemetry=world.notes,

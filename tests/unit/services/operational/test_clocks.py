@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.lease import slot_of
@@ -58,6 +59,7 @@ class Fleet:
             store=world.store,
             run_queue=world.run_queue,
             errand_queue=world.errand_queue,
+            side_by_side=OneByOne(),
             clock=clock,
             ids=world.ids,
             telemetry=world.notes,
@@ -125,6 +127,7 @@ def test_a_clock_that_steps_between_every_two_readings_loses_no_slot() -> None:
         store=world.store,
         run_queue=world.run_queue,
         errand_queue=world.errand_queue,
+        side_by_side=OneByOne(),
         clock=clock,
         ids=world.ids,
         telemetry=world.notes,

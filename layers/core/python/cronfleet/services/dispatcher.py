@@ -52,6 +52,7 @@ from cronfleet.ports.errands import ErrandQueue
 from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
+from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import MAX_ASKS, ask
@@ -99,12 +100,13 @@ class LeaseLost(Exception):
 class Dispatcher:
     """Serves ticks. Holds nothing between them but what it has read of tenants, for a while."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each port, and how many shards there are
         self,
         *,
         store: JobStore,
         run_queue: RunQueue,
         errand_queue: ErrandQueue,
+        side_by_side: SideBySide,
         clock: Clock,
         ids: Ids,
         telemetry: Telemetry,
@@ -116,6 +118,7 @@ class Dispatcher:
         """
         self._store = store
         self._run_queue = run_queue
+        self._side_by_side = side_by_side
         self._clock = clock
         self._ids = ids
         self._telemetry = telemetry
