@@ -12,6 +12,8 @@ import subprocess
 import sys
 from typing import Final
 
+from benchmarks.figures import Figure, report
+
 LINES: Final = 20_000
 STARTS: Final = 10
 ZONES: Final = (
@@ -48,8 +50,11 @@ def main() -> None:
     plain, looked_over = ([_line(rng, lint) for _ in range(count)] for lint, count in ((False, LINES), (True, 2_000)))
     start = min(_seconds(plain[:1]) for _ in range(STARTS))
     spent, linted = _seconds(plain) - start, _seconds(looked_over) - start
-    print(f"preview: {len(plain) / spent:,.0f} lines a second of CPU, each with an expression of its own")
-    print(f"with lint: {len(looked_over) / linted:,.0f}; start to first answer: {start * 1e3:.0f} ms")
+    report(
+        Figure("Fires", "`cronfleet.preview`, lines a second, each new", f"{len(plain) / spent:,.0f} a second of CPU"),
+        Figure("Fires", "the same with words and warnings", f"{len(looked_over) / linted:,.0f} a second of CPU"),
+        Figure("Fires", "the same, from start to first answer", f"{start * 1e3:.0f} ms of CPU"),
+    )
 
 
 if __name__ == "__main__":

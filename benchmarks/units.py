@@ -9,11 +9,12 @@ The real services and adapters run on a DynamoDB and an SQS in memory that charg
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from benchmarks.figures import Figure, report
 from benchmarks.marked import replaced, table
 from benchmarks.metering import prices
 from benchmarks.metering.chain import metered_chain
@@ -115,7 +116,24 @@ def main() -> None:
         print(f"{DOCUMENT.name} is written")
         return
     for content in tables().values():
-        print(f"{content}\n")
+        print(f"{content}\n", flush=True)
+    report(*_figures())
+
+
+def _figures() -> Iterator[Figure]:
+    """The counts that have budgets, for the page of figures; the tables of docs/capacity.md have all."""
+    found, tick = counts(), idle_minute().parts["dispatcher"]
+    herd, lone = found["herd"], found["lone"]
+    ticks = tick.invocations
+    for what, count, most in (
+        ("write units of an ordinary firing in a herd", herd.writes, 5.3),
+        ("write units of a lone firing", lone.writes, 9.0),
+        ("read units of an ordinary firing in a herd", herd.reads, 2.1),
+        ("write units of an empty tick", tick.bill.writes / ticks, 1.0),
+        ("read units of an empty tick", tick.bill.reads / ticks, 1.0),
+        ("requests by the dispatcher for a firing in a herd", herd.dispatcher_requests, 0.2),
+    ):
+        yield Figure("Units", what, f"{count:.2f}", "exact", f"≤ {most:g}", count <= most)
 
 
 if __name__ == "__main__":

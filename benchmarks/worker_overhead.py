@@ -17,6 +17,7 @@ from typing import Any
 
 import boto3
 
+from benchmarks.figures import Figure, report
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets.targets import AllTargets
 from cronfleet.domain.attempt import Result
@@ -103,7 +104,8 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> list[float
 
 def show(what: str, taken: list[float]) -> None:
     """One line of the report."""
-    print(f"{what:62} p50 {statistics.median(taken):8.2f} ms   p99 {taken[int(len(taken) * 0.99)]:8.2f} ms")
+    at = f"p50 {statistics.median(taken):.2f} ms, p99 {taken[int(len(taken) * 0.99)]:.2f} ms"
+    report(Figure("Worker", what, at))
 
 
 def fresh_interpreter() -> None:
@@ -138,10 +140,8 @@ def main() -> None:
     show("an attempt in a forked child, with one receipt", milliseconds(lambda: attempt("benchmark.receipt")))
     show("a fresh interpreter instead of a fork", milliseconds(fresh_interpreter, 20))
     show("an attempt that hangs: gone after its limit", sorted(stopped() for _ in range(10)))
-    print(
-        f"{BATCH} messages of {WORK_SECONDS} s in one invocation, one after the other: "
-        f"the last starts after {one_after_the_other():.2f} s"
-    )
+    what = f"{BATCH} messages of {WORK_SECONDS} s in one invocation, one after the other: the last starts after"
+    report(Figure("Worker", what, f"{one_after_the_other():.2f} s"))
 
 
 if __name__ == "__main__":
