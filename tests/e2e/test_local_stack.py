@@ -9,7 +9,7 @@ import pytest
 
 from local.testing import StackProcess, running_stack
 from tests.e2e import deployments
-from tests.e2e.conftest import Caller
+from tests.e2e.conftest import NEVER, Caller
 from tests.e2e.processes import function_processes, kill, left_of
 
 pytestmark = pytest.mark.e2e

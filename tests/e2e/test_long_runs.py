@@ -4,7 +4,8 @@ import os
 import signal
 from typing import Any
 
-NEVER = {"cron": "0 0 1 1 *", "timezone": "UTC"}
+from tests.e2e.conftest import NEVER
+
 HALF_AN_HOUR = {"timeout_seconds": 1_800}
 
 

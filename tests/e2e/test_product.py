@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from local.aws import Aws
-from tests.e2e.conftest import PATIENCE_SECONDS, Caller
+from tests.e2e.conftest import NEVER, PATIENCE_SECONDS, Caller
 from tests.e2e.processes import function_processes, kill
 
 pytestmark = pytest.mark.e2e
@@ -180,8 +180,7 @@ def test_a_backfill_runs_each_date_of_the_past_once_through_the_lane_of_its_own(
 
 
 def test_a_running_job_shows_its_progress_and_is_cancelled_at_its_next_beat(api):
-    never = {"cron": "0 0 1 1 *", "timezone": "UTC"}
-    api.put("long", trigger=never, target={"handler": "demo.slow"}, payload={"seconds": 60})
+    api.put("long", trigger=NEVER, target={"handler": "demo.slow"}, payload={"seconds": 60})
     run_id = api.ask("POST", "/v1/schedules/long/run", {"reason": "to see it"}).body["run_id"]
     [row] = api.wait_for_runs("long", lambda rows: bool(rows) and rows[0]["progress"] is not None)
     assert (row["status"], row["run_id"]) == ("running", run_id)

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from local.aws import Aws
-from tests.e2e.conftest import PATIENCE_SECONDS, Caller
+from tests.e2e.conftest import NEVER, PATIENCE_SECONDS, Caller
 
 pytestmark = pytest.mark.e2e
 
 ACCOUNT = "000000000000"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/cronfleet-target-e2e"
-YEARLY = {"cron": "0 0 1 1 *", "timezone": "UTC"}
 LOOK_SECONDS = 1
 
 
@@ -50,7 +49,7 @@ def begin(api: Caller, name: str, target: dict[str, Any], **policies: Any) -> st
     """Register a schedule with that target, and run it now: the run's id."""
     retry = {"max_attempts": 1}
     api.put(
-        name, trigger=YEARLY, target={**target, "role": ROLE}, payload={"day": 1}, policies={"retry": retry, **policies}
+        name, trigger=NEVER, target={**target, "role": ROLE}, payload={"day": 1}, policies={"retry": retry, **policies}
     )
     ran = api.ask("POST", f"/v1/schedules/{name}/run", {})
     assert ran.status == 201, ran

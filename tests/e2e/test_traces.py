@@ -16,12 +16,11 @@ import pytest
 
 from cronfleet.domain.trace import TraceContext, parse_traceparent, trace_id_of
 from local.testing import StackProcess
-from tests.e2e.conftest import Caller
+from tests.e2e.conftest import NEVER, Caller
 
 pytestmark = [pytest.mark.e2e, pytest.mark.emulator]
 
 PATIENCE_SECONDS = 60
-MIDNIGHT = {"cron": "0 0 1 1 *", "timezone": "UTC"}
 FAST = {"retry": {"max_attempts": 3, "backoff": {"kind": "fixed", "base_seconds": 1}}}
 SECRET = "payload-that-nobody-may-see"
 
@@ -95,7 +94,7 @@ def caller(name: str) -> TraceContext:
 
 
 def test_a_request_is_followed_to_its_job_and_the_spans_that_the_job_makes(stack: StackProcess, api: Caller) -> None:
-    api.put("traced-job", trigger=MIDNIGHT, target={"handler": "demo.steps"}, payload={"steps": 2, "note": SECRET})
+    api.put("traced-job", trigger=NEVER, target={"handler": "demo.steps"}, payload={"steps": 2, "note": SECRET})
     ours = caller("job")
     asked, run = run_now(stack, "traced-job", ours)
     assert asked.trace_id == ours.trace_id == run["trace_id"]
@@ -144,7 +143,7 @@ def _shown_to_people(stack: StackProcess, run_id: str) -> None:
 def test_a_webhook_gets_the_header_of_the_span_that_called_it(stack: StackProcess, api: Caller) -> None:
     with hook() as server:
         url = f"http://127.0.0.1:{server.server_address[1]}/{SECRET}"
-        api.put("traced-hook", trigger=MIDNIGHT, target={"url": url}, payload={"note": SECRET})
+        api.put("traced-hook", trigger=NEVER, target={"url": url}, payload={"note": SECRET})
         ours = caller("hook")
         run_now(stack, "traced-hook", ours)
         spans = spans_of(stack, ours.trace_id, "run")
@@ -155,7 +154,7 @@ def test_a_webhook_gets_the_header_of_the_span_that_called_it(stack: StackProces
 
 
 def test_retries_stand_in_the_same_trace(stack: StackProcess, api: Caller) -> None:
-    api.put("traced-flaky", trigger=MIDNIGHT, target={"handler": "demo.flaky"}, payload={"failures": 1}, policies=FAST)
+    api.put("traced-flaky", trigger=NEVER, target={"handler": "demo.flaky"}, payload={"failures": 1}, policies=FAST)
     ours = caller("flaky")
     _, run = run_now(stack, "traced-flaky", ours)
     spans = spans_of(stack, run["run_id"], "run")
