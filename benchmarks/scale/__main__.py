@@ -1,0 +1,173 @@
+"""Ten million schedules in virtual time: `python -m benchmarks.scale`.
+
+    python -m benchmarks.scale                                 100,000 firings a minute, a herd of 100,000: minutes
+    python -m benchmarks.scale --schedules 20000 --firings 1000 --herd 500 --shards 8 --minutes 2
+    python -m benchmarks.scale --natural --minutes 4           as people write crontabs: a million in one second
+    python -m benchmarks.scale --workers 3500,1500 --pollers 350,150
+
+The real dispatcher and ticker serve a population in arrays, between partitions, quotas and latencies as AWS publishes
+them (`capacity.py`), and workers that decide as the real ones do and take the time that is stated (`working.py`). It
+exits 1 when a fire was lost, doubled or invented; budgets that are not kept are said.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from benchmarks.figures import Figure, report
+from benchmarks.scale.cloud import Cloud
+from benchmarks.scale.lags import lags_of
+from benchmarks.scale.ledger import closed
+from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
+from benchmarks.scale.population import Population, expected, made
+from benchmarks.scale.report import HERD_SECONDS, P50_SECONDS, P99_SECONDS, Outcome, lines, peak_megabytes
+from benchmarks.scale.settings import Settings, Workers
+from benchmarks.scale.working import worked
+from cronfleet.domain.instant import MINUTE, to_text
+
+Told: TypeAlias = Callable[[int, int, int], None]
+"""Hears the second that is reached, and how many messages were sent of how many."""
+
+HELD, BROKEN, USAGE = 0, 1, 2
+LONGEST: Final = 30 * MINUTE
+"""After the last minute, until what is still waiting is given up."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 when the books are exact, 1 when not, 2 for options that do not go together."""
+    options = _parse(arguments)
+    begin, cpu = time.monotonic(), time.process_time()
+    try:
+        population = _population(options)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    outcome = played(population, _settings(options), options.seed, _progress(begin) if sys.stderr.isatty() else _quiet)
+    for line in lines(outcome):
+        print(line)
+    print()
+    report(*_figures(outcome, options))
+    took, computed = time.monotonic() - begin, time.process_time() - cpu
+    print(f"{took:.0f} s, {computed:.0f} s of CPU, {peak_megabytes():,.0f} MB at most")
+    return HELD if outcome.ledger.is_exact else BROKEN
+
+
+def played(population: Population, settings: Settings, seed: int, told: Told) -> Outcome:
+    """One installation over `population`, to the end, and its books."""
+    due = expected(population)
+    cloud = Cloud(population, settings, seed)
+    cloud.run(lambda second: told(second, len(cloud.sent), len(due)), LONGEST)
+    started = worked(cloud.sent, settings, population.minutes, seed)
+    ledger = closed(population, due, cloud.sent, started.at_ms)
+    lags = lags_of(population, cloud.sent, started.at_ms, ledger.first)
+    return Outcome(cloud, settings, started, ledger, lags, population.minutes // 2 * 60)
+
+
+def _population(options: argparse.Namespace) -> Population:
+    begins_at = HERD_AT - options.minutes // 2 * MINUTE
+    cron = lines_of(begins_at, options.minutes)
+    if options.natural:
+        shares = natural(cron, options.schedules)
+    else:
+        shares = measured(cron, options.schedules, options.firings * options.minutes, options.herd, options.minutes)
+    population = made(cron, shares, begins_at, options.minutes, options.shards, options.seed)
+    print(
+        f"{len(population):,} schedules of {len(population.tenants):,} tenants on {options.shards} shards, seed "
+        f"{options.seed}: {shares.cron.sum():,} follow {len(cron.triggers)} cron lines with their zones, "
+        f"{shares.intervals.sum():,} intervals, {shares.one_shots:,} fire once; {population.nbytes / 1e6:,.0f} MB"
+    )
+    print(f"{options.minutes} minutes from {to_text(begins_at)}, the herd in the second of {to_text(HERD_AT)}")
+    return population
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    pollers = options.pollers or (0, 0)
+    return replace(
+        Settings(),
+        shards=options.shards,
+        index_quota=options.index_quota,
+        tick_pollers=max(2, -(-options.shards // 10)),
+        dispatcher_cpu=options.cpu,
+        workers=(Workers(options.workers[0], pollers[0]), Workers(options.workers[1], pollers[1])),
+        job_ms=options.job_ms,
+        killed=options.killed,
+    )
+
+
+def _figures(outcome: Outcome, options: argparse.Namespace) -> list[Figure]:
+    in_herd = outcome.lags.due == outcome.herd_second
+    herd, rest = outcome.lags.of(in_herd), outcome.lags.of(~in_herd)
+    what = f"{len(outcome.cloud.population):,} schedules, {options.shards} shards"
+    figures = [
+        (f"lag of the even load, p50 ({what})", rest.percentile(50), P50_SECONDS),
+        (f"lag of the even load, p99 ({what})", rest.percentile(99), P99_SECONDS),
+        (f"a herd of {len(herd.ms):,} in one second, the last run ({what})", herd.percentile(100), HERD_SECONDS),
+    ]
+    return [
+        Figure("Ten million schedules", words, f"{seconds:.2f} s", budget=f"{budget:g} s", kept=seconds <= budget)
+        for words, seconds, budget in figures
+    ]
+
+
+def _progress(begin: float) -> Told:
+    def told(second: int, sent: int, due: int) -> None:
+        passed = time.monotonic() - begin
+        print(f"\r{second:>5} s of virtual time, {sent:,} of {due:,} sent, {passed:.0f} s ", end="", file=sys.stderr)
+        if sent >= due:
+            print("\r" + " " * 70, end="\r", file=sys.stderr)
+
+    return told
+
+
+def _quiet(*_: int) -> None:
+    """Nobody looks."""
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--schedules", type=_positive, default=10_000_000)
+    parser.add_argument(
+        "--firings", type=_positive, default=100_000, help="a minute, besides the herd (default 100,000)"
+    )
+    parser.add_argument("--herd", type=_whole, default=100_000, help="due in the second in which the hour begins")
+    parser.add_argument("--minutes", type=_positive, default=10, help="that are watched, the hour in their middle")
+    parser.add_argument("--natural", action="store_true", help="the lines as they were found, and nothing else")
+    parser.add_argument("--shards", type=_positive, default=64)
+    parser.add_argument("--seed", type=_whole, default=0)
+    parser.add_argument("--workers", type=_pair, default=(500, 300), help="runs at once of standard,priority")
+    parser.add_argument(
+        "--pollers", type=_pair, default=None, help="provisioned ones of standard,priority; ten runs each"
+    )
+    parser.add_argument("--job-ms", type=_whole, default=100, help="how long a job lasts")
+    parser.add_argument("--index-quota", type=_positive, default=64_000, help="write units of the index a second")
+    parser.add_argument("--cpu", type=float, default=0.2, help="seconds of CPU that 1,000 firings take the dispatcher")
+    parser.add_argument("--killed", type=float, default=0.0, help="of all ticks, the part that dies in the middle")
+    return parser.parse_args(arguments)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    return int(text)
+
+
+def _pair(text: str) -> tuple[int, int]:
+    first, comma, second = text.partition(",")
+    if not comma:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two numbers with a comma, such as 500,300")
+    return _positive(first), _positive(second)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

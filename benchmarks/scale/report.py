@@ -1,0 +1,109 @@
+"""What is printed of a run, for people."""
+
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.scale.capacity import READ_UNITS, WRITE_UNITS
+from benchmarks.scale.cloud import Cloud
+from benchmarks.scale.lags import Lags, by_minute, by_shard, histogram, table
+from benchmarks.scale.ledger import Ledger, named
+from benchmarks.scale.population import TIERS
+from benchmarks.scale.settings import Settings
+from benchmarks.scale.working import Started
+from cronfleet.domain.instant import SECOND, to_text
+
+P50_SECONDS, P99_SECONDS, HERD_SECONDS = 1.0, 3.0, 60.0
+"""The budgets of docs/architecture.md: of the even load, and of the last run of a herd."""
+
+SHOWN: Final = 5
+"""Fires that are named where some were lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One installation, run to its end."""
+
+    cloud: Cloud
+    settings: Settings
+    started: Started
+    ledger: Ledger
+    lags: Lags
+    herd_second: int
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """All of it."""
+    yield ""
+    yield "Lag: started − due; `sent by` is when the last message was sent, after it was due"
+    yield from table(outcome.lags, outcome.herd_second)
+    yield ""
+    yield from by_minute(outcome.lags, outcome.cloud.population)
+    yield ""
+    yield from histogram(outcome.lags)
+    yield ""
+    yield from by_shard(outcome.lags, outcome.settings.shards)
+    yield ""
+    yield from _used(outcome)
+    yield ""
+    yield from _work(outcome)
+    yield ""
+    yield from _books(outcome)
+
+
+def _used(outcome: Outcome) -> Iterator[str]:
+    meter, settings = outcome.cloud.meter, outcome.settings
+    rows = (
+        ("index due, writes", "index", WRITE_UNITS, settings.index_quota, "shard"),
+        ("table schedules, writes", "table", WRITE_UNITS, settings.table_partitions * WRITE_UNITS, "partition"),
+        ("index due, reads", "index reads", READ_UNITS, None, "shard"),
+    )
+    yield f"{'Units a second, at most':<26}{'one partition':>16}{'':<34}{'in all':>12}"
+    for words, what, most, quota, kind in rows:
+        units, partition, second = meter.most(what)
+        where = f"of {most:,} in {kind} {partition} at {to_text(second * SECOND)[11:19]}"
+        allowed = "" if quota is None else f" of {quota:,}"
+        yield f"  {words:<24}{units:>12,.0f} {where:<34}{meter.most_in_all(what):>12,.0f}{allowed}"
+    throttled = ", ".join(f"{count:,} by the {why}" for why, count in meter.throttled.most_common()) or "nothing"
+    yield f"  throttled: {throttled}"
+
+
+def _work(outcome: Outcome) -> Iterator[str]:
+    cloud, runs = outcome.cloud, max(1, len(outcome.lags.ms))
+    asked = cloud.meter.requests
+    yield f"Requests of the dispatcher: {asked.total():,}, {asked.total() / runs:.3f} a firing"
+    yield "  " + ", ".join(f"{name} {count:,}" for name, count in asked.most_common(8))
+    counts = cloud.telemetry.counts
+    batches = max(1, asked["put_batch"])
+    yield (
+        f"  claims won {counts.get('claims_won', 0):,}, lost {counts.get('claims_lost', 0):,}; "
+        f"{runs / batches:.0f} firings a batch; deferred {cloud.store.deferrals:,}; ticks that failed "
+        f"{cloud.ticks_failed:,}; a tick waited {cloud.ticks_late_ms:,} ms at most"
+    )
+    at_once = ", ".join(
+        f"{name} {most:,} of {workers.most:,}"
+        for name, most, workers in zip(TIERS, outcome.started.most_at_once, outcome.settings.workers, strict=True)
+    )
+    yield f"  runs at once, at most: {at_once}"
+    yield (
+        f"Dispatcher in the simulator: {cloud.cpu_ns / 1e6 / runs:.3f} s of CPU for 1,000 firings, without "
+        f"clients; charged in virtual time: {outcome.settings.dispatcher_cpu} s, on its part of a core"
+    )
+
+
+def _books(outcome: Outcome) -> Iterator[str]:
+    ledger = outcome.ledger
+    yield (
+        f"Books: {ledger.expected:,} fires had to come, {ledger.succeeded:,} runs succeeded; lost "
+        f"{len(ledger.lost):,}, doubled {ledger.doubled:,}, invented {len(ledger.invented):,}; "
+        f"copies of messages refused {ledger.copies:,}"
+    )
+    for words, keys in (("lost", ledger.lost), ("invented", ledger.invented)):
+        for fire in named(outcome.cloud.population, keys[:SHOWN]):
+            yield f"  {words}: {fire}"
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
