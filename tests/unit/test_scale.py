@@ -90,7 +90,7 @@ def test_a_claim_is_won_once_and_again_by_the_same_batch_alone(small: Population
     people = population()
     store = store_of(people)
     timer = store.due(0, BEGINS_AT + MINUTE, None, 1).items[0]
-    claim = claim_schedule(timer, BEGINS_AT)  # type: ignore[arg-type]
+    claim = claim_schedule(timer, BEGINS_AT)
     ours, theirs = BatchId(0, 1, 1), BatchId(0, 2, 1)
     assert store.claim(ours, [claim]) == [ClaimOutcome.WON]
     assert store.claim(ours, [claim]) == [ClaimOutcome.WON]
