@@ -24,6 +24,7 @@ from cronfleet.domain.run import Outcome
 from cronfleet.domain.schedule import Policies, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
+from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
@@ -116,7 +117,7 @@ class Chain:
         self.ids = CountingIds()
         self.sqs = MeteredSqs(self.clock)
         self._counted = counted
-        self.store = DynamoJobStore(prefix, dynamodb, store_clock or self.clock)
+        self.store = DynamoJobStore(prefix, dynamodb, store_clock or self.clock, claiming=Claiming.BATCHED)
         self.receipts = DynamoReceipts(prefix, dynamodb, store_clock or self.clock)
         self.targets = Targets(succeeds)
         self.parts: dict[str, Part] = {}

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 from benchmarks.metering import charges
 from benchmarks.metering.charges import IN_TRANSACTION, Item
 from benchmarks.metering.expressions import changed, holds, plain
+from benchmarks.metering.statements import as_update
 from cronfleet.adapters.dynamodb.schema import TABLES, Index, Table
 from cronfleet.domain.instant import SECOND
 from cronfleet.ports.clock import Clock
@@ -26,6 +27,7 @@ from cronfleet.ports.clock import Clock
 ItemKey: TypeAlias = tuple[str, str]
 
 MAX_PAGE_BYTES: Final = 1_048_576
+MAX_STATEMENTS: Final = 25
 _NO_CONDITION: Final[dict[str, Any]] = {}
 
 
@@ -195,15 +197,39 @@ class MeteredDynamoDB:
         return {}
 
     def _write(self, operation: str, name: str, key: ItemKey, after: Item | None, request: Mapping[str, Any]) -> None:
+        units, is_done = self._written(name, key, after, request)
+        self._charge(operation, name, writes=units, failed=not is_done)
+        if not is_done:
+            item = self._tables[name].items.get(key)
+            answer: Any = {"Error": {"Code": "ConditionalCheckFailedException"}}
+            raise ClientError(answer | ({} if item is None else {"Item": dict(item)}), operation)
+
+    def _written(self, name: str, key: ItemKey, after: Item | None, request: Mapping[str, Any]) -> tuple[float, bool]:
+        """The units of one write on its condition, and whether it was done."""
         table = self._tables[name]
         before = table.items.get(key)
         if not _allowed(before, request):
-            self._charge(operation, name, writes=charges.failed_write_units(before), failed=True)
-            answer: Any = {"Error": {"Code": "ConditionalCheckFailedException"}}
-            raise ClientError(answer | ({} if before is None else {"Item": dict(before)}), operation)
+            return charges.failed_write_units(before), False
         units = charges.write_units(before, after) + charges.index_units(table.schema, before, after)
         table.write(key, after)
-        self._charge(operation, name, writes=units)
+        return units, True
+
+    def batch_execute_statement(self, *, Statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # noqa: N803 - the client's names
+        """Each statement is charged as the write that it is, done or not."""
+        requests = [as_update(one["Statement"], one["Parameters"]) for one in Statements]
+        keys = [_key_of(request["Key"]) for request in requests]
+        if len(Statements) > MAX_STATEMENTS or len(set(keys)) < len(keys):
+            raise ClientError({"Error": {"Code": "ValidationException"}}, "BatchExecuteStatement")
+        total, answers = 0.0, []
+        for key, request in zip(keys, requests, strict=True):
+            name = request["TableName"]
+            before = self._tables[name].items.get(key)
+            units, is_done = self._written(name, key, _updated(before, request["Key"], request), request)
+            total += units
+            answers.append({} if is_done else _refused(before))
+        names = ",".join(dict.fromkeys(request["TableName"] for request in requests))
+        self._charge("BatchExecuteStatement", names, writes=total)
+        return {"Responses": answers}
 
     def transact_write_items(
         self,
@@ -322,6 +348,12 @@ def _outcome(kind: str, action: Mapping[str, Any], before: Item | None) -> Item 
         case "Delete":
             return None
     raise ValueError(f"{kind}: no transaction of the job store holds such an action")
+
+
+def _refused(item: Item | None) -> dict[str, Any]:
+    """The answer to a statement whose condition did not hold."""
+    error = {"Code": "ConditionalCheckFailed"} | ({} if item is None else {"Item": dict(item)})
+    return {"Error": error}
 
 
 def _cancelled(failed: Sequence[bool], found: Sequence[Item | None], operation: str) -> ClientError:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cronfleet.ports.claiming import Claiming
 from tests.support import stores
 from tests.support.emulator import client, emulator
 
@@ -34,7 +35,7 @@ ENGINES = [
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[stores.Engine]:
-    """Every store that keeps the contract, empty, at noon."""
+    """Every store that keeps the contract, empty, at noon. Claims go in batches wherever that can be trusted."""
     with ExitStack() as stack:
         if request.param == "memory":
             yield stores.memory_engine()
@@ -44,10 +45,10 @@ def engine(request: pytest.FixtureRequest) -> Iterator[stores.Engine]:
             yield stack.enter_context(stores.moto_engine())
         elif request.param == "emulator":
             dynamodb = request.getfixturevalue("emulator_dynamodb")
-            yield stack.enter_context(stores.dynamodb_engine(dynamodb))
+            yield stack.enter_context(stores.dynamodb_engine(dynamodb, claiming=Claiming.BATCHED))
         else:
             dynamodb = client("dynamodb", os.environ[stores.ENDPOINT_VARIABLE])
-            yield stack.enter_context(stores.dynamodb_engine(dynamodb))
+            yield stack.enter_context(stores.dynamodb_engine(dynamodb, claiming=Claiming.BATCHED))
 
 
 @pytest.fixture

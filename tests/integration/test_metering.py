@@ -83,6 +83,8 @@ def quirk(ours: Charged, theirs: Charged) -> str:
         return "the emulator does not account for BatchGetItem"
     if ours.operation == "Query" and said in (0.5, 1.0) and ours.reads % said == 0:
         return "to the emulator a query costs one step of 4 KB, however much it reads"
+    if ours.operation == "BatchExecuteStatement" and 0 < said < ours.writes and not said % 1:
+        return "to the emulator a statement costs one unit, whatever it moves"
     if ours.operation == "TransactWriteItems" and "receipts" in ours.table and ours.writes - said == 2.0:
         return "the emulator forgets the condition check of a transaction"
     return "unexplained"

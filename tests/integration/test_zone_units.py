@@ -33,7 +33,7 @@ def claim_units(trigger: Trigger) -> float:
     timer = replace(waiting("s", nominal_at), trigger=trigger, zone_data=stamp(trigger, nominal_at))
     engine.store.commit([CreateTimer(timer)])
     with engine.client.counted() as bill:
-        outcome = engine.store.claim_one(BatchId(0, 1, 1), claim_schedule(timer, nominal_at))
+        (outcome,) = engine.store.claim(BatchId(0, 1, 1), [claim_schedule(timer, nominal_at)])
     assert outcome is ClaimOutcome.WON
     after = engine.store.get_timer(timer.tenant, timer.schedule_id)
     assert after.zone_data == stamp(trigger, after.nominal_at)

@@ -19,6 +19,7 @@ import time_machine
 from cronfleet import settings
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
 from cronfleet.domain.lease import SLOT, slot_of
+from cronfleet.ports.claiming import Claiming
 from functions.api import handler as api
 from functions.clerk import handler as clerk
 from functions.dispatcher import handler as dispatcher
@@ -154,6 +155,8 @@ def chain(start: Instant) -> Iterator[Chain]:
             settings.TICK_QUEUE_URL: urls["ticks"],
             settings.ERRAND_QUEUE_URL: urls["errands"],
             settings.RUN_QUEUE_URLS: json.dumps(run_queues),
+            # moto takes no account of a statement's conditions.
+            settings.CLAIMS: Claiming.SINGLE,
         }
         with patch.dict(os.environ, environment):
             _forget_services()

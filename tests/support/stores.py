@@ -16,6 +16,7 @@ from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.schedule import Timer
+from cronfleet.ports.claiming import Claiming
 from tests.support.moto import mocked_aws
 from tests.support.settable_clock import SettableClock
 from tests.support.tables import create_tables, delete_tables
@@ -48,18 +49,21 @@ def metered_engine() -> Engine:
     """The client that counts what requests cost, which must do what they ask for as well."""
     clock = SettableClock()
     client = MeteredDynamoDB(PREFIX, clock)
-    store: Any = DynamoJobStore(PREFIX, client, clock)  # type: ignore[arg-type]  # the part of a client that is used
+    dynamodb: Any = client  # It has the part of one that is used.
+    store = DynamoJobStore(PREFIX, dynamodb, clock, claiming=Claiming.BATCHED)
     receipts = DynamoReceipts(PREFIX, client, clock)  # type: ignore[arg-type]  # as above
     return Engine(store, receipts, clock, lambda timer: _spoil(client, PREFIX, timer), client, PREFIX)
 
 
 @contextmanager
-def dynamodb_engine(client: Any, clock: SettableClock | None = None) -> Iterator[Engine]:
+def dynamodb_engine(
+    client: Any, clock: SettableClock | None = None, claiming: Claiming = Claiming.SINGLE
+) -> Iterator[Engine]:
     """Fresh tables on the engine behind `client`."""
     clock = clock or SettableClock()
     prefix = f"t{next(_prefixes)}"
     create_tables(client, prefix)
-    store = DynamoJobStore(prefix, client, clock)
+    store = DynamoJobStore(prefix, client, clock, claiming=claiming)
     receipts = DynamoReceipts(prefix, client, clock)
     yield Engine(store, receipts, clock, lambda timer: _spoil(client, prefix, timer), client, prefix)
     delete_tables(client, prefix)

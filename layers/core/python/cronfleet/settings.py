@@ -16,9 +16,12 @@ from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.span import DEFAULT_LATE_SECONDS, DEFAULT_RATIO, Keeping
 from cronfleet.domain.tenant import TIERS
+from cronfleet.ports.claiming import Claiming
 
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
 SHARDS: Final = "CRONFLEET_SHARDS"
+CLAIMS: Final = "CRONFLEET_CLAIMS"
+"""How claims are written: `batched`, or `single` for an engine that cannot do it."""
 TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
 ERRAND_QUEUE_URL: Final = "CRONFLEET_ERRAND_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"
@@ -105,6 +108,7 @@ class Settings:
 
     table_prefix: str
     shards: int = DEFAULT_SHARDS
+    claiming: Claiming = Claiming.BATCHED
     tick_queue_url: str = ""
     run_queue_urls: Mapping[str, str] | None = None
     errand_queue_url: str = ""
@@ -179,6 +183,13 @@ def _oidc(env: Mapping[str, str]) -> Oidc | None:
     )
 
 
+def _claiming(env: Mapping[str, str]) -> Claiming:
+    written = env.get(CLAIMS) or Claiming.BATCHED.value
+    if written not in list(Claiming):
+        raise SettingsError(f"{CLAIMS} is {written!r}: write {' or '.join(Claiming)}")
+    return Claiming(written)
+
+
 def _traces(env: Mapping[str, str]) -> Traces | None:
     written = env.get(TRACES, "")
     if not written:
@@ -241,6 +252,7 @@ def from_environment(*needed: str, environment: Mapping[str, str] | None = None)
     return Settings(
         table_prefix=env[TABLE_PREFIX],
         shards=int(shards),
+        claiming=_claiming(env),
         tick_queue_url=env.get(TICK_QUEUE_URL, ""),
         run_queue_urls=_run_queue_urls(env[RUN_QUEUE_URLS]) if env.get(RUN_QUEUE_URLS) else None,
         errand_queue_url=env.get(ERRAND_QUEUE_URL, ""),

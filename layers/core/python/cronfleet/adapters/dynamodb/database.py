@@ -119,6 +119,22 @@ class Database:
         )
         return answer.get("Attributes", {})
 
+    def update_all(self, table: Table, changes: Sequence[tuple[str, Sequence[Item]]]) -> Sequence[Mapping[str, Any]]:
+        """Change items, each by a statement of its own, and none twice: what stands behind the table's name, with its
+        parameters. Answers come in the same order; one with an `Error` says why it was not done.
+        """
+        update = f'UPDATE "{self.name(table)}"'
+        statements: list[Any] = [
+            {
+                "Statement": f"{update} {change}",
+                "Parameters": parameters,
+                "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            }
+            for change, parameters in changes
+        ]
+        answer = ask(self._client.batch_execute_statement, Statements=statements)
+        return answer.get("Responses", [])
+
     def query(
         self,
         table: Table,
@@ -186,7 +202,7 @@ class Database:
     def _delete_all(self, wanted: Mapping[str, Sequence[Any]]) -> None:
         for turn in range(MAX_BATCH_ROUNDS):
             if turn:
-                time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
+                self.back_off(turn)
             answer: Mapping[str, Any] = ask(self._client.batch_write_item, RequestItems=wanted)
             wanted = answer.get("UnprocessedItems", {})
             if not wanted:
@@ -202,7 +218,7 @@ class Database:
     def _batch_get(self, name: str, keys: Sequence[Item], consistent: bool) -> Iterator[Item]:
         for turn in range(MAX_BATCH_ROUNDS):
             if turn:
-                time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
+                self.back_off(turn)
             wanted: Any = {name: {"Keys": keys, "ConsistentRead": consistent}}
             answer: Mapping[str, Any] = ask(self._client.batch_get_item, RequestItems=wanted)
             yield from answer["Responses"].get(name, [])
@@ -210,6 +226,10 @@ class Database:
             if not keys:
                 return
         raise NoAnswer(f"{len(keys)} keys of {name} were not read in {MAX_BATCH_ROUNDS} rounds")
+
+    def back_off(self, turn: int) -> None:
+        """Wait before the `turn`-th time that something is asked again: the engine had too much to do."""
+        time.sleep(_FIRST_PAUSE_SECONDS * 2 ** (turn - 1))
 
     def pause(self, turn: int) -> None:
         """Let others go first, the longer the more often one was in their way."""

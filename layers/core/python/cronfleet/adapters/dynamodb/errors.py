@@ -1,6 +1,7 @@
 """What DynamoDB's errors mean: no answer, a failed condition, a cancelled transaction, or a mistake of ours."""
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004 - its own name for it
@@ -38,6 +39,8 @@ _CROSSED: Final = "TransactionConflict"
 _NO_ANSWER_IN_TRANSACTION: Final = frozenset(
     {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", _CROSSED}
 )
+_NO_ANSWER_IN_BATCH: Final = _NO_ANSWER_IN_TRANSACTION | {"InternalServerError"}
+_BROKEN: Final = frozenset({"AccessDenied", "ResourceNotFound"})
 _SERVER_ERROR: Final = 500
 
 
@@ -55,6 +58,17 @@ class Cancelled(Exception):
     def __init__(self, failed: Mapping[int, Item | None]) -> None:
         super().__init__(f"the conditions of writes {', '.join(map(str, failed))} did not hold")
         self.failed = failed
+
+
+class Statement(Enum):
+    """What became of one statement of a batch."""
+
+    DONE = auto()
+    CONDITION_FAILED = auto()
+    NO_ANSWER = auto()
+    """It was not carried out for now: ask again."""
+    REFUSED = auto()
+    """It is not carried out like this."""
 
 
 class Crossed(NoAnswer):
@@ -77,6 +91,24 @@ def ask(operation: Callable[Request, Answer], *args: Request.args, **request: Re
         raise _meaning(error) from error
     except (ConnectionError, HTTPClientError, ResponseParserError) as error:
         raise NoAnswer(str(error)) from error
+
+
+def meaning_of_statement(answer: Mapping[str, Any]) -> Statement:
+    """What one answer of a batch says, by the codes that `BatchStatementError` is documented to have.
+
+    `DuplicateItem`, which is for INSERT, and codes that come to be one day are refusals like `ValidationError` and
+    `ItemCollectionSizeLimitExceeded`: whoever asks finds out by the same write alone. Raises `ClientError` where the
+    installation is broken: rights or the table are missing.
+    """
+    error: Mapping[str, Any] | None = answer.get("Error")
+    if not error:
+        return Statement.DONE
+    code = error.get("Code", "")
+    if code == CONDITION_FAILED:
+        return Statement.CONDITION_FAILED
+    if code in _BROKEN:
+        raise ClientError({"Error": {"Code": code, "Message": error.get("Message", "")}}, "BatchExecuteStatement")
+    return Statement.NO_ANSWER if code in _NO_ANSWER_IN_BATCH else Statement.REFUSED
 
 
 def _meaning(error: ClientError) -> Exception:

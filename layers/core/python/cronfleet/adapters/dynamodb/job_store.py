@@ -32,6 +32,7 @@ from cronfleet.adapters.dynamodb.slots import DynamoSlots
 from cronfleet.adapters.dynamodb.tenants import DynamoTenants
 from cronfleet.adapters.dynamodb.versions import DynamoVersions
 from cronfleet.domain.hold import ANYWHERE, Here
+from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:
@@ -75,6 +76,16 @@ class DynamoJobStore(
 ):
     """All of `JobStore`, on the tables of `schema.py` under `table_prefix`, as they are `here`."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock, here: Here = ANYWHERE) -> None:
+    def __init__(
+        self,
+        table_prefix: str,
+        client: "DynamoDBClient",
+        clock: SteadyClock,
+        here: Here = ANYWHERE,
+        *,
+        claiming: Claiming = Claiming.SINGLE,
+    ) -> None:
+        """`claiming` says how claims are written; every engine can do it one by one."""
         super().__init__(Database(table_prefix, client, clock))
         self.here = here
+        self._claiming = claiming

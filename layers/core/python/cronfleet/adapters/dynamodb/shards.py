@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.claim_batches import claim_together
+from cronfleet.adapters.dynamodb.claim_writes import write_of
 from cronfleet.adapters.dynamodb.claims import claim_one
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
@@ -21,6 +23,7 @@ from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports import cursors
 from cronfleet.ports.bound import Kept, bound_item
+from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.job_store import Page
 
 MAX_BATCH_PAGES: Final = 20
@@ -68,6 +71,7 @@ class DynamoShards:
     """Shard leases, the dispatch log, the due index, claims, the sweeper's books."""
 
     _kept: Kept
+    _claiming: Claiming
     here: Here
 
     def __init__(self, database: Database) -> None:
@@ -159,11 +163,11 @@ class DynamoShards:
         return Page([bound_item(due_item_of(item), self._kept.find) for item in items], more)
 
     def claim(self, batch_id: BatchId, claims: Sequence[Claim]) -> Sequence[ClaimOutcome]:
-        return [self.claim_one(batch_id, claim) for claim in claims]
-
-    def claim_one(self, batch_id: BatchId, claim: Claim) -> ClaimOutcome:
-        """One claim on its own condition."""
-        return claim_one(self._database, batch_id, claim)
+        batch, now = str(batch_id), self._database.clock.now()
+        writes = [write_of(batch, claim, now) for claim in claims]
+        if self._claiming is Claiming.BATCHED:
+            return claim_together(self._database, batch, writes)
+        return [claim_one(self._database, batch, write) for write in writes]
 
     def defer(self, item: Timer | RunTimer, due_at: Instant, reason: Reason) -> bool:
         change = {":due_at": number(due_at), ":reason": text(_JSON.serialize(reason_json(reason)))}
