@@ -155,6 +155,7 @@ VERBS: Final = frozenset(
         "scan",
         "transact",
         "update",
+        "update_all",
         "walk",
     }
 )

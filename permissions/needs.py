@@ -19,6 +19,8 @@ DYNAMODB: Final = {
     "get": "dynamodb:GetItem",
     "put": "dynamodb:PutItem",
     "update": "dynamodb:UpdateItem",
+    # A batch of statements is authorised by what its statements do.
+    "update_all": "dynamodb:PartiQLUpdate",
     "delete": "dynamodb:DeleteItem",
     "batch_get": "dynamodb:BatchGetItem",
     "delete_all": "dynamodb:BatchWriteItem",
@@ -82,7 +84,15 @@ POLLS: Final = (
 
 READS_KEY: Final = ("kms:Decrypt", "kms:DescribeKey")
 WRITES_KEY: Final = ("kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo")
-WRITES: Final = frozenset({"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"})
+WRITES: Final = frozenset(
+    {
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:BatchWriteItem",
+        "dynamodb:PartiQLUpdate",
+    }
+)
 """DynamoDB opens a table that has a key of the installation's own in the name of whoever asks."""
 
 

@@ -10,6 +10,7 @@ from ipaddress import ip_network
 from typing import Final
 
 from cronfleet.domain.shard import MAX_SHARDS
+from cronfleet.ports.claiming import Claiming
 from cronfleet.settings import DEFAULT_SHARDS
 from infra.config.alarms import Alarms, alarms_of
 from infra.config.api import HOST, Api, api_of, matching
@@ -56,6 +57,7 @@ class Config:
     prefix: str
     platform: Platform
     shards: int
+    claiming: Claiming
     webhook_allowed_networks: str
     email_sender: str
     installation: str
@@ -116,6 +118,7 @@ def read(context: Context) -> Config:
         prefix=prefix,
         platform=platform_of(context, local=local),
         shards=shards,
+        claiming=Claiming(context.one_of("claims", Claiming.BATCHED, list(Claiming))),
         webhook_allowed_networks=_networks(context) or (LOOPBACK if local else ""),
         email_sender=matching(context, "email_sender", ADDRESS, "an address such as alerts@example.com, and no name"),
         installation=installation_of(context, prefix),

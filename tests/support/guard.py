@@ -5,6 +5,7 @@ reading the function's code finds (`permissions`), to which the roles in the tem
 """
 
 import functools
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ Placed = tuple[str, str, str]
 _code = Code(cache=ROOT / ".cache" / "permissions")
 _unguarded = BaseClient._make_api_call
 _refused: list[str] = []
+_NAMED = re.compile(r'UPDATE "([^"]+)"')
 _TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 
 
@@ -99,6 +101,9 @@ def asked_for(service: str, operation: str, request: Mapping[str, Any]) -> list[
     if operation == "TransactWriteItems":
         pairs = [pair for one in request["TransactItems"] for pair in one.items()]
         return [(f"dynamodb:{_TRANSACTED[kind]}", _table(one["TableName"]), "") for kind, one in pairs]
+    if operation == "BatchExecuteStatement":
+        tables = [_NAMED.match(one["Statement"]) for one in request["Statements"]]
+        return [("dynamodb:PartiQLUpdate", _table(found[1]), "") for found in tables if found]
     if operation.startswith("Batch"):
         return [(f"dynamodb:{operation}", _table(name), "") for name in request["RequestItems"]]
     return [(f"dynamodb:{operation}", _table(request["TableName"]), request.get("IndexName", ""))]

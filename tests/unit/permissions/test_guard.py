@@ -8,6 +8,7 @@ from tests.support import guard
 
 PUT = {"TableName": "cronfleet-shards", "Item": {"pk": {"S": "SHARD#3"}, "sk": {"S": "LEASE"}}}
 CHECK = {"TableName": "t1-runs", "Key": {"pk": {"S": "acme#a"}, "sk": {"S": "R#1"}}}
+CLAIM = {"Statements": [{"Statement": 'UPDATE "t1-schedules" SET "a" = ? WHERE "pk" = ?', "Parameters": []}]}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ CHECK = {"TableName": "t1-runs", "Key": {"pk": {"S": "acme#a"}, "sk": {"S": "R#1
             {"TransactItems": [{"Put": PUT}, {"ConditionCheck": CHECK}]},
             [("dynamodb:PutItem", "shards", ""), ("dynamodb:ConditionCheckItem", "runs", "")],
         ),
+        ("dynamodb", "BatchExecuteStatement", CLAIM, [("dynamodb:PartiQLUpdate", "schedules", "")]),
         ("sqs", "SendMessageBatch", {}, [("sqs:SendMessage", "", "")]),
         ("sqs", "PurgeQueue", {}, [("sqs:PurgeQueue", "", "")]),
     ],

@@ -157,8 +157,8 @@ def errand_message_of(body: str) -> ErrandMessage:
 def _store(settings: Settings) -> "DynamoJobStore":
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
 
-    clock, here = SystemClock(), settings.here
-    return DynamoJobStore(settings.table_prefix, dynamodb_client(), clock, here, claiming=settings.claiming)
+    here, claiming = settings.here, settings.claiming
+    return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock(), here, claiming=claiming)
 
 
 def _run_queue(settings: Settings) -> "SqsRunQueue":
