@@ -10,7 +10,7 @@ HEADING: Final = "| part | reads | writes | removes | sends to | takes from | be
 BEGIN, END = "<!-- roles: begin -->", "<!-- roles: end -->"
 
 READS: Final = frozenset({"GetItem", "BatchGetItem", "Query", "Scan"})
-WRITES: Final = frozenset({"PutItem", "UpdateItem"})
+WRITES: Final = frozenset({"PartiQLUpdate", "PutItem", "UpdateItem"})
 REMOVES: Final = frozenset({"DeleteItem", "BatchWriteItem"})
 
 
