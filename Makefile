@@ -19,6 +19,7 @@ LOCK := $(PYTHON) -m uv pip compile --quiet --universal --generate-hashes --pyth
 PYTEST_OPTIONS ?=
 SEED ?= 0
 HOURS ?= 2
+N ?= 10000
 ENV ?=
 # Where the home folder cannot be written, as in many containers, what tools keep for the next time is kept here.
 ifneq ($(shell test -w "$$HOME" && echo writable),writable)
@@ -27,7 +28,7 @@ export npm_config_cache := $(XDG_CACHE_HOME)/npm
 export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(XDG_CACHE_HOME)/jsii
 endif
 
-.PHONY: help run test coverage check synth diff deploy deploy-local simulate chaos bench lock audit sbom clean
+.PHONY: help run test coverage check synth diff deploy deploy-local simulate chaos bench bench-peers lock audit sbom clean
 
 help: ## Show this list
 	@while IFS= read -r line; do case $$line in [a-z]*:*' ## '*) \
@@ -84,12 +85,17 @@ chaos: $(INSTALLED) ## Kill, freeze and mislead all processes of a stack under l
 bench: $(INSTALLED) ## Print the figures of the budgets
 	@$(PYTHON) -m benchmarks
 
+bench-peers: $(INSTALLED) ## Run the same herd on others of the trade, N=10000, and print one table
+	@$(PYTHON) -m benchmarks.peers --schedules $(N)
+
 lock: $(INSTALLED) ## Lock the versions again, after a change of pyproject.toml or infra/package.json
 	@$(LOCK) --no-annotate --group installer -o requirements/installer.lock
 	@$(LOCK) --no-annotate --group emulator -o requirements/emulator.lock
+	@$(LOCK) --no-annotate --group peers -o requirements/peers.lock
 	@$(LOCK) --group dev pyproject.toml -o requirements/dev.lock
 	@$(LOCK) --constraints requirements/dev.lock pyproject.toml -o layers/vendor/requirements.txt
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm install --package-lock-only --prefix infra --silent
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/npm install --package-lock-only --prefix benchmarks/peers --silent
 
 clean: ## Remove everything that can be made again (not .local, which holds your local schedules)
 	rm -rf $(VENV) .cache cdk.out infra/node_modules .coverage .hypothesis
