@@ -81,7 +81,7 @@ def audit(runner: Run = run) -> Sequence[Answer]:
     for lock in LOCKS:
         silent = bool(answers) and answers[0].unasked and not answers[0].looked_up
         answers.append(Answer(lock, unasked=answers[0].unasked) if silent else of_python(lock, runner))
-    return [*answers, of_node(runner)]
+    return [*answers, *(of_node(runner, folder) for folder in NODE)]
 
 
 def of_python(lock: str, runner: Run = run, options: Sequence[str] = ()) -> Answer:
@@ -117,10 +117,10 @@ def _read_python(lock: str, ran: Ran) -> Answer:
     return Answer(lock, len(asked), known, lost)
 
 
-def of_node(runner: Run = run) -> Answer:
-    """What is known of the packages of `infra/package-lock.json`."""
-    lock = f"{NODE}/package-lock.json"
-    ran = runner([str(BIN / "npm"), "audit", "--prefix", NODE, "--package-lock-only", "--json"])
+def of_node(runner: Run = run, folder: str = NODE[0]) -> Answer:
+    """What is known of the packages of a folder's `package-lock.json`."""
+    lock = f"{folder}/package-lock.json"
+    ran = runner([str(BIN / "npm"), "audit", "--prefix", folder, "--package-lock-only", "--json"])
     try:
         said = json.loads(ran.out)
         found, counted = said["vulnerabilities"], said["metadata"]["dependencies"]["total"]

@@ -10,10 +10,16 @@ from packaging.markers import Marker
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 VENDOR: Final = "layers/vendor/requirements.txt"
-LOCKS: Final = (VENDOR, "requirements/dev.lock", "requirements/emulator.lock", "requirements/installer.lock")
+LOCKS: Final = (
+    VENDOR,
+    "requirements/dev.lock",
+    "requirements/emulator.lock",
+    "requirements/installer.lock",
+    "requirements/peers.lock",
+)
 """Every lock of Python packages, what is deployed first."""
-NODE: Final = "infra"
-"""The folder of the lock of Node packages."""
+NODE: Final = ("infra", "benchmarks/peers")
+"""The folders with a lock of Node packages."""
 
 _PIN: Final = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^ ;\\]+)(?: *; *(?P<marker>[^\\]+?))? *\\?$")
 _HASH: Final = re.compile(r"--hash=sha256:([0-9a-f]{64})")

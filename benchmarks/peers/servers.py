@@ -107,7 +107,11 @@ def _programs(folder: Path) -> tuple[Path, dict[str, Any]]:
     nobody = pwd.getpwnam("nobody")
     for path in (folder, *folder.rglob("*")):
         os.chown(path, nobody.pw_uid, nobody.pw_gid, follow_symlinks=False)
-    return site / package.name / "pginstall" / "bin", {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    return site / package.name / "pginstall" / "bin", {
+        "user": nobody.pw_uid,
+        "group": nobody.pw_gid,
+        "extra_groups": [],
+    }
 
 
 def _initialise(command: Sequence[str], account: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ batches, calls the handler for each, and marks them as done. How the rows are wr
 statement for each row, or with arrays.
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -59,8 +58,8 @@ def in_arrays(cursor: Any, moved: Sequence[Moved]) -> None:
     """Two statements for a batch."""
     names, due, after = zip(*moved, strict=True)
     cursor.execute(
-        "UPDATE schedules SET next_at = moved.next_at FROM unnest(%s::text[], %s::timestamptz[]) AS moved (name, next_at)"
-        " WHERE schedules.name = moved.name",
+        "UPDATE schedules SET next_at = moved.next_at "
+        "FROM unnest(%s::text[], %s::timestamptz[]) AS moved (name, next_at) WHERE schedules.name = moved.name",
         (list(names), list(after)),
     )
     cursor.execute(
@@ -114,4 +113,4 @@ def main(write: Writing) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(row_by_row))
+    main(row_by_row)

@@ -65,8 +65,8 @@ def handle(name: str) -> None:
 
 def ready() -> None:
     """Say that this process is at work."""
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    # Not through sys.stdout: Celery makes a log of that.
+    os.write(1, b"ready\n")
 
 
 def say_open(names: Sequence[str]) -> None:

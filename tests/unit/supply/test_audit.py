@@ -54,7 +54,7 @@ def test_a_tool_that_looked_nothing_up_and_says_that_all_is_well_is_not_believed
     code, lines = report(answers)
     assert code == UNASKED
     assert "NOTHING WAS AUDITED" in lines[1]
-    assert "infra/package-lock.json: 405 Not Allowed" in lines
+    assert "infra/package-lock.json, benchmarks/peers/package-lock.json: 405 Not Allowed" in lines
     monkeypatch.setattr("supply.__main__.audit", lambda: answers)
     assert main(["audit"]) == UNASKED
     assert main(["audit", "--may-be-offline"]) == CLEAN

@@ -1,0 +1,189 @@
+"""The table: one row for each peer, the same cells for the terminal, for Markdown and, as values, for JSON."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from rich.table import Table
+
+from benchmarks import marked
+from benchmarks.peers import canned
+from benchmarks.peers.canned import Canned
+from benchmarks.peers.catalogue import Peer, server_version, versions
+from benchmarks.peers.passes import Pass
+from benchmarks.peers.record import percentile
+
+YARDSTICK: Final = "cronfleet"
+"""Whose scheduler the others are set in proportion to."""
+
+NOTHING: Final = "–"
+ONE_PROCESS: Final = " †"
+HEADINGS: Final = (
+    "",
+    "scheduler, CPU s",
+    "× Cronfleet",
+    "worker, CPU s",
+    "server, CPU s",
+    "requests a firing",
+    "last handed over, s",
+    "lag p50, s",
+    "lag p99, s",
+    "killed: lost",
+    "doubled",
+    "stuck",
+)
+CAPTION: Final = (
+    "CPU for 1,000 firings, from shortly before the herd was due until it was through; × is the scheduler's, as a "
+    "multiple of Cronfleet's on the emulator. † scheduler and worker are one process: its figure holds both. The last "
+    "three are of a second pass, with SIGKILL of the scheduler (and of the worker where they are one) in the middle of "
+    "the herd, started again at once."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A peer's two passes, or the reason why there is none."""
+
+    peer: Peer
+    clean: Pass | None = None
+    killed: Pass | None = None
+    reason: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of the scheduler for 1,000 firings; not a number without a pass."""
+        return math.nan if self.clean is None else _per_thousand(self.clean.spent.scheduler, self.clean)
+
+
+def _per_thousand(seconds: float, one: Pass) -> float:
+    return seconds * 1_000 / max(1, one.tally.ran)
+
+
+def cells(row: Row, rows: Sequence[Row]) -> list[str]:
+    """The cells of a row, beside all of them."""
+    peer = row.peer
+    title = peer.title + ("" if peer.has_worker else ONE_PROCESS)
+    return [title, *_clean_cells(row, yardstick(rows)), *_killed_cells(row)]
+
+
+def yardstick(rows: Sequence[Row]) -> float:
+    """CPU seconds of Cronfleet's scheduler on the emulator; not a number if it was not among them."""
+    return next((row.seconds for row in rows if row.peer.name == YARDSTICK), math.nan)
+
+
+def _clean_cells(row: Row, base: float) -> list[str]:
+    one = row.clean
+    if one is None:
+        return [NOTHING] * 8
+    spent, peer = one.spent, row.peer
+    worker = f"{_per_thousand(spent.worker, one):.2f}" if peer.has_worker else NOTHING
+    return [
+        f"{row.seconds:.2f}",
+        ratio(row.seconds, base),
+        worker,
+        f"{_per_thousand(spent.server, one):.2f}",
+        f"{spent.requests / max(1, one.tally.ran):.2f}",
+        f"{one.last:.1f}",
+        f"{percentile(one.lags, 0.5):.1f}",
+        f"{percentile(one.lags, 0.99):.1f}",
+    ]
+
+
+def ratio(seconds: float, base: float) -> str:
+    """A multiple, with as many digits as it deserves."""
+    if not base > 0 or math.isnan(seconds):
+        return NOTHING
+    return f"{seconds / base:.1f}"
+
+
+def _killed_cells(row: Row) -> list[str]:
+    if row.killed is None:
+        return [NOTHING] * 3
+    found = row.killed.tally
+    return [f"{found.lost:,}", f"{found.doubled:,}", f"{found.stuck:,}"]
+
+
+def canned_cells(found: Canned, rows: Sequence[Row]) -> list[str]:
+    """The row of the dispatcher with canned answers."""
+    return [canned.TITLE, f"{found.seconds:.2f}", ratio(found.seconds, yardstick(rows)), *[NOTHING] * 9]
+
+
+def all_cells(rows: Sequence[Row], found: Canned | None) -> list[list[str]]:
+    """Every row of the table, Cronfleet's first."""
+    lines = [cells(row, rows) for row in rows]
+    return [canned_cells(found, rows), *lines] if found else lines
+
+
+def rich_table(rows: Sequence[Row], found: Canned | None) -> Table:
+    """For the terminal."""
+    table = Table(caption=CAPTION, caption_justify="left")
+    for place, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="right" if place else "left", overflow="fold")
+    for line in all_cells(rows, found):
+        table.add_row(*line)
+    return table
+
+
+def notes(rows: Sequence[Row], found: Canned | None) -> list[str]:
+    """For each peer what it stores, its version, and its knobs; and why one has no figures."""
+    lines = [f"{canned.TITLE}: {canned.INCLUDES}"] if found else []
+    return lines + [note(row) for row in rows]
+
+
+def note(row: Row) -> str:
+    """One peer's line."""
+    peer = row.peer
+    text = (
+        f"{peer.title} ({versions(peer.packages)}; {server_version(peer.server)}). {peer.driven} "
+        f"Stores: {peer.stores} Set: {'; '.join(peer.knobs)}."
+    )
+    if row.killed is not None and row.killed.killed_at is not None:
+        text += (
+            f" Killed when {row.killed.killed_at:,} were done; looked at {row.killed.waited:.0f} s after the last call."
+        )
+    early = sum(one.tally.early for one in (row.clean, row.killed) if one is not None)
+    if early:
+        text += f" {early:,} ran before they were due."
+    incomplete = row.clean is not None and row.clean.tally.ran < row.clean.schedules
+    if row.clean is not None and incomplete:
+        text += f" Even undisturbed only {row.clean.tally.ran:,} ran."
+    return text + (f" No figures: {row.reason}." if row.reason else "")
+
+
+def markdown(rows: Sequence[Row], found: Canned | None) -> str:
+    """For RESULTS.md."""
+    table = marked.table([HEADINGS, *all_cells(rows, found)])
+    listed = "\n".join(f"- {line}" for line in notes(rows, found))
+    return f"{table}\n\n{CAPTION}\n\n{listed}"
+
+
+def as_json(rows: Sequence[Row], found: Canned | None, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that was measured."""
+    return {
+        **about,
+        "canned": None if found is None else asdict(found),
+        "peers": [_row_json(row, rows) for row in rows],
+    }
+
+
+def _row_json(row: Row, rows: Sequence[Row]) -> dict[str, Any]:
+    seconds, base = row.seconds, yardstick(rows)
+    return {
+        **asdict(row.peer),
+        "versions": versions(row.peer.packages),
+        "server_version": server_version(row.peer.server),
+        "seconds_per_1000": None if math.isnan(seconds) else seconds,
+        "ratio": None if math.isnan(seconds / base) else seconds / base,
+        "clean": _pass_json(row.clean),
+        "killed": _pass_json(row.killed),
+        "reason": row.reason,
+    }
+
+
+def _pass_json(one: Pass | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    told = {name: value for name, value in asdict(one).items() if name != "lags"}
+    last = None if math.isnan(one.last) else one.last
+    return {**told, "p50": percentile(one.lags, 0.5), "p99": percentile(one.lags, 0.99), "last": last}
