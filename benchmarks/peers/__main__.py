@@ -35,7 +35,7 @@ from local.errors import StackError
 
 SCHEDULES: Final = 10_000
 PATIENCE_SECONDS: Final = 90.0
-PART: Final = "peers"
+PART: Final = "beside-the-peers"
 COLUMNS: Final = 170
 """Where nobody says how wide the page is."""
 PASSES: Final = ("clean", "killed")
