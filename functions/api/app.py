@@ -101,8 +101,10 @@ def admit(event: dict[str, Any]) -> None:
     Before anything of the request is judged: its schema, its body and what it does are told to nobody else.
     """
     sent = APIGatewayProxyEventV2(event)
+    # Both are worked out anew each time that they are asked for, and there are many routes.
+    path, method = sent.path, sent.http_method.upper()
     for route in routes():
-        found = route.rule.match(sent.path) if route.method == sent.http_method.upper() else None
+        found = route.rule.match(path) if route.method == method else None
         if found:
             event["requestContext"][ROUTE] = route.openapi_path
             return permissions.admit(event, route.method, route.openapi_path, found.groupdict().get("tenant_id"))

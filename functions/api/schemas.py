@@ -85,6 +85,10 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
+    def __repr__(self) -> str:
+        """Without the fields: Powertools writes a body into a debug message that nobody reads, at every request."""
+        return f"{type(self).__name__}(…)"
+
 
 class CalendarUse(Strict):
     """How a cron uses a calendar."""

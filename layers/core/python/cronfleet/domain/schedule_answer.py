@@ -1,14 +1,20 @@
 """A schedule as it is answered to callers: its form, and beside it what it says in words and what will surprise."""
 
+import functools
+from typing import Final
+
 from cronfleet.domain.crowded import Jitter, jitter_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, schedule_form
 from cronfleet.domain.freeze import Freeze
 from cronfleet.domain.freeze_form import frozen_form
-from cronfleet.domain.instant import Instant
+from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
 from cronfleet.domain.schedule import Definition, Spec, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, Trigger, describe
+
+MAX_LOOKS: Final = 2_000
+"""Triggers whose look is kept; a page of a list has a hundred at most."""
 
 
 def answered_form(timer: Timer, definition: Definition, now: Instant, freeze: Freeze | None) -> Form:
@@ -31,10 +37,16 @@ def lint_of(timer: Timer, now: Instant) -> Lint:
     return lint_of_trigger(timer.trigger, timer.jitter_seconds, now)
 
 
+@functools.lru_cache(MAX_LOOKS)
+def _of_the_minute(trigger: Trigger, jitter_seconds: int, minute: Instant) -> Lint:
+    """One look serves all who ask in a minute, as those do who keep a list before them."""
+    return look_over(trigger, minute, jitter_seconds=jitter_seconds)
+
+
 def lint_of_trigger(trigger: Trigger, jitter_seconds: int, now: Instant) -> Lint:
     """The same of a trigger that no timer has."""
     try:
-        return look_over(trigger, now, jitter_seconds=jitter_seconds)
+        return _of_the_minute(trigger, jitter_seconds, now - now % MINUTE)
     except UNCOMPUTABLE as error:
         reason = error.reason if isinstance(error, Invalid) else repr(error)
         said = ", ".join(f"{name} {value}" for name, value in describe(trigger).items())

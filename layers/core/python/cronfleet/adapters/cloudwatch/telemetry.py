@@ -3,6 +3,7 @@
 Each is written at once: a worker that is killed has told all it knew.
 """
 
+import functools
 import json
 import logging
 import sys
@@ -41,7 +42,7 @@ class CloudWatchTelemetry:
         self._part = part
         self._namespace = namespace
         self._clock = clock
-        self._logger = Logger(service=part)
+        self._logger = _logger(part)
         # What the package's own loggers say comes out as the rest does: one object in one line, a traceback inside it.
         # Otherwise it would be text, in which whoever made an error's message could end a line and begin another.
         package = logging.getLogger(PACKAGE)
@@ -86,6 +87,12 @@ class CloudWatchTelemetry:
         }
         sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
         sys.stdout.flush()
+
+
+@functools.cache
+def _logger(part: str) -> Logger:
+    """One for each part: to make one costs more than to write a line with it, and a request makes several."""
+    return Logger(service=part)
 
 
 def _series(metric: str, dimensions: Mapping[str, str]) -> list[list[str]]:
