@@ -11,6 +11,7 @@ STATE: Final = frozenset(
     {
         "status", "version", "next_fire_at", "next_due_at", "catching_up", "paused", "hold", "parked", "frozen",
         "deferred", "created_at", "updated_at", "words", "warnings", "effect", "jitter",
+        "spread_offset_seconds",
     }
 )  # fmt: skip
 """What a schedule's answer tells of its state; all else is what it says."""

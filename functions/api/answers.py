@@ -144,7 +144,12 @@ class ScheduleAnswer(Answered):
     parked: ReasonAnswer | None = Field(description="Why the scheduler refuses it, while it does.")
     frozen: FreezeAnswer | None = Field(description="The freeze that holds it; of several the one that lasts longest.")
     deferred: ReasonAnswer | None = Field(description="Why its next fire comes later than its time, if it does.")
-    jitter: Jitter = Field(description="Whether its jitter is the default of its time, was chosen, or there is none.")
+    spread_offset_seconds: int | None = Field(
+        description="By how much each fire is put off, always by the same; null unless `policies.spread` says so."
+    )
+    jitter: Jitter = Field(
+        description="Whether its jitter is the default of its time, was chosen, there is none, or it is spread instead."
+    )
     created_at: Time = Field(description="When this life of the id began.")
     updated_at: Time = Field(description="When it was last changed; not when it last fired.")
     words: Words

@@ -51,6 +51,7 @@ READ_ONLY: Final = frozenset(
         "hold",
         "parked",
         "deferred",
+        "spread_offset_seconds",
         "created_at",
         "updated_at",
     }

@@ -486,6 +486,14 @@ class PoliciesBody(Strict):
         description="Each fire is put off by up to this, always by the same. Left out: 60 for a cron expression that "
         "names midnight sharp, as very many do, and 0 for every other trigger.",
     )
+    spread: str | None = Field(
+        None,
+        max_length=16,
+        examples=["auto", "auto:30m"],
+        description="`auto`: every fire is put off by the same offset, at most an hour (`auto:30m`: half an hour) and "
+        "never past the next fire, drawn once so that the installation's peak gets flatter; in the place of jitter. "
+        "It stays until the trigger or this is changed. docs/triggers.md has more.",
+    )
     breaker: BreakerBody | None = Field(
         None, description="Pauses the schedule by itself after so many dead runs in a row. Null: never."
     )

@@ -24,6 +24,7 @@ from cronfleet.domain.schedule import (
     Policies,
     Spec,
 )
+from cronfleet.domain.spread import Spread, parse_spread
 from cronfleet.domain.target import EcsTaskTarget, FollowedTarget, HandlerTarget, Target, WebhookTarget
 from cronfleet.domain.time_limit import MAX_LONG_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, is_long
 from cronfleet.domain.time_text import parse_interval, parse_moment
@@ -134,7 +135,19 @@ def _policies(body: PoliciesBody, trigger: Trigger, target: Target, installation
         breaker=_breaker(body.breaker),
         target_breaker=body.target_breaker,
         heartbeat_seconds=_heartbeat_seconds(body.heartbeat_timeout, target),
+        spread=_spread(body.spread, trigger),
     )
+
+
+def _spread(written: str | None, trigger: Trigger) -> Spread | None:
+    if written is None:
+        return None
+    if isinstance(trigger, AfterTrigger):
+        raise Invalid("policies.spread", "is for schedules that name times; one that runs after others follows theirs")
+    try:
+        return parse_spread(written)
+    except Invalid as error:
+        raise Invalid("policies.spread", error.reason) from error
 
 
 def _timeout_seconds(seconds: int, target: Target, installation: Installation) -> int:

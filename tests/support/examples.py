@@ -19,6 +19,7 @@ from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
 from cronfleet.domain.schedule import Definition, Hold, Pause, Policies, Shadow, Spec, Status, Timer
 from cronfleet.domain.slot import SlotLease
+from cronfleet.domain.spread import Spread
 from cronfleet.domain.target import (
     EcsTaskTarget,
     EventBridgeTarget,
@@ -59,6 +60,8 @@ def timers() -> list[Timer]:
     return [
         waiting("plain"),
         waiting("counted", is_counted=True),
+        waiting("spread", jitter_seconds=734, is_spread=True),
+        waiting("spread by nothing", is_spread=True),
         waiting("fed", feeds=True),
         timer(AfterTrigger(("load", "clean"), On.FAILURE, 7_200, Else.RUN), None, schedule_id="after"),
         waiting("nothing-left", None, status=Status.COMPLETED, claim_batch="3.17.2"),
@@ -128,6 +131,7 @@ def definitions() -> list[Definition]:
         *(definition(MINUTELY, f"role-{number}", target=one) for number, one in enumerate(ROLE_TARGETS)),
         definition(MINUTELY, "named", target=HandlerTarget("billing.nightly"), payload=0),
         definition(MINUTELY, "beating", policies=Policies(heartbeat_seconds=30)),
+        definition(MINUTELY, "spread", policies=Policies(spread=Spread(3_600, 734))),
     ]
 
 

@@ -84,6 +84,11 @@ def test_the_hot_item_of_a_schedule_stays_under_one_kilobyte() -> None:
     assert size(timer_item(largest_timer())) <= KIB
 
 
+def test_a_spread_makes_the_hot_item_no_larger() -> None:
+    spread = replace(largest_timer(), is_spread=True)
+    assert size(timer_item(spread)) < size(timer_item(largest_timer()))
+
+
 def test_so_it_does_in_shadow_where_it_has_never_been_on() -> None:
     one_epoch = replace(largest_timer(), status=Status.HELD, hold=HOLD, epoch_starts=(NOON,), caught_up_from=None)
     assert size(timer_item(replace(one_epoch, tenant="x" * 32))) <= KIB

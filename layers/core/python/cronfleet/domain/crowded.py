@@ -18,6 +18,8 @@ class Jitter(StrEnum):
     DEFAULT = "default"
     """What its time has if nobody says otherwise."""
     CHOSEN = "chosen"
+    SPREAD = "spread"
+    """It has an offset of its own instead, always the same (`domain/spread.py`)."""
 
 
 def names_midnight_sharp(fields: CronFields) -> bool:

@@ -302,7 +302,7 @@ def _fire(timer: Timer, nominal: Instant | None) -> Fire | None:
 
 def _due_at(timer: Timer, nominal: Instant) -> Instant:
     following = timer.trigger.next_after(nominal) if timer.jitter_seconds else None
-    return jittered(timer.key, nominal, following, timer.jitter_seconds, timer.end_at)
+    return jittered(timer.key, nominal, following, timer.jitter_seconds, timer.end_at, is_spread=timer.is_spread)
 
 
 def claim_schedule(

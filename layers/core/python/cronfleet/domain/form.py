@@ -16,6 +16,7 @@ from cronfleet.domain.outlook import NamedFire
 from cronfleet.domain.reason import Reason, detail_form
 from cronfleet.domain.run import Attempt, Run
 from cronfleet.domain.schedule import BreakerPolicy, Definition, Policies, Spec, Status, Timer
+from cronfleet.domain.spread import spread_text
 from cronfleet.domain.target_form import target_form
 from cronfleet.domain.time_text import interval_text
 from cronfleet.domain.trigger import describe
@@ -52,6 +53,7 @@ def policies_form(policies: Policies) -> Form:
         "overlap": policies.overlap.value,
         "concurrency_key": policies.concurrency_key or None,
         "jitter_seconds": policies.jitter_seconds,
+        "spread": None if policies.spread is None else spread_text(policies.spread),
         "retry": {
             "max_attempts": retry.max_attempts,
             "backoff": {
@@ -98,6 +100,7 @@ def schedule_form(timer: Timer, definition: Definition) -> Form:
         "hold": _hold_form(timer),
         "parked": reason_form(timer.parked),
         "deferred": reason_form(timer.deferred),
+        "spread_offset_seconds": timer.jitter_seconds if timer.is_spread else None,
         "created_at": to_text(timer.created_at),
         "updated_at": to_text(timer.updated_at),
     }

@@ -90,7 +90,8 @@ def as_defined(timer: Timer, span: Span, definition: Definition) -> Timer:
     return replace(
         timer,
         trigger=spec.trigger,
-        jitter_seconds=spec.policies.jitter_seconds,
+        jitter_seconds=spec.policies.delay_seconds,
+        is_spread=spec.policies.spread is not None,
         start_at=spec.start_at,
         end_at=spec.end_at,
         version=definition.version,

@@ -75,7 +75,7 @@ def crowded(look: CronLook) -> Iterator[Warning]:
         yield Warning(
             WarningCode.CROWDED_TIME,
             "It fires at midnight sharp, as very many schedules do, so that what it calls is at its busiest then: "
-            f"set `policies.jitter_seconds` to spread it, or choose another minute, such as "
+            "set `policies.spread` to `auto`, or `policies.jitter_seconds`, or choose another minute, such as "
             f"`{look.with_times(CALM_MINUTE)}`",
         )
 

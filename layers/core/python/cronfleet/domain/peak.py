@@ -56,4 +56,5 @@ def _is_due_in(timer: Timer, second: Instant) -> bool:
         following = timer.trigger.next_after(found[0]) if timer.jitter_seconds else None
     except UNCOMPUTABLE:
         return False  # it fires nothing: the scheduler parks it
-    return due_at(timer.key, found[0], following, timer.jitter_seconds, timer.end_at) == second
+    due = due_at(timer.key, found[0], following, timer.jitter_seconds, timer.end_at, is_spread=timer.is_spread)
+    return due == second

@@ -14,6 +14,7 @@ from cronfleet.domain.objective import Objectives
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.reason import Reason
 from cronfleet.domain.retry import Retry
+from cronfleet.domain.spread import Spread
 from cronfleet.domain.target import RoleTarget, Target
 from cronfleet.domain.time_limit import DEFAULT_TIMEOUT_SECONDS
 from cronfleet.domain.trigger import Trigger
@@ -174,6 +175,18 @@ class Policies:
     """Whether the breaker of its target counts its failures, and holds its runs back."""
     heartbeat_seconds: int = 0
     """An attempt that does not beat for so long is stopped; 0: it need not beat."""
+    spread: Spread | None = None
+    """Puts every fire off by the same, in the place of jitter."""
+
+    @property
+    def delay_seconds(self) -> int:
+        """How long at most a fire is put off; a spread one by just that."""
+        return self.jitter_seconds if self.spread is None else self.spread.offset_seconds or 0
+
+    @property
+    def widest_delay_seconds(self) -> int:
+        """How long at most a fire might be put off, whatever offset is drawn."""
+        return self.jitter_seconds if self.spread is None else self.spread.window_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +235,7 @@ class Timer:
     `reserved_at` is the place in the tenant's line that the fire of `nominal_at` waits for; `deferred` says why.
     `caught_up_from` is the first nominal before this epoch that is caught up in it.
     `zone_data` says with which zone data `nominal_at` was worked out; `None` where no zone plays a part.
+    `is_spread` says that fires are put off by just `jitter_seconds`, instead of by up to that.
     `labels` holds the hashes of the current version's labels; `None`: of a timer that is older than these.
     `claim_batch` names the batch that made the last claim; `change_id` the request that made the last change.
     """
@@ -258,6 +272,7 @@ class Timer:
     claim_batch: str | None = None
     concurrency_key: str = ""
     breaker: BreakerPolicy | None = None
+    is_spread: bool = False
     is_counted: bool = False
     """Whether it is in the tenant's count of schedules (`domain/schedule_count.py`); those older than counting, when
     they are found."""

@@ -26,6 +26,8 @@ def answered_form(timer: Timer, definition: Definition, now: Instant, freeze: Fr
 
 
 def _jitter_of(spec: Spec) -> Jitter:
+    if spec.policies.spread is not None:
+        return Jitter.SPREAD
     try:
         return jitter_of(spec.trigger, spec.policies.jitter_seconds)
     except UNCOMPUTABLE:
@@ -34,7 +36,7 @@ def _jitter_of(spec: Spec) -> Jitter:
 
 def lint_of(timer: Timer, now: Instant) -> Lint:
     """What the trigger of `timer` says and will surprise with; of one that no longer computes, just that."""
-    return lint_of_trigger(timer.trigger, timer.jitter_seconds, now)
+    return lint_of_trigger(timer.trigger, max(timer.jitter_seconds, timer.is_spread), now)
 
 
 @functools.lru_cache(MAX_LOOKS)

@@ -89,7 +89,9 @@ def next_fire(timer: Timer, after: Instant) -> tuple[Instant, Instant] | None:
 
 
 def _due_at(timer: Timer, nominal_at: Instant, following: Instant | None) -> Instant:
-    return jitter.due_at(timer.key, nominal_at, following, timer.jitter_seconds, timer.end_at)
+    return jitter.due_at(
+        timer.key, nominal_at, following, timer.jitter_seconds, timer.end_at, is_spread=timer.is_spread
+    )
 
 
 def with_rows(fires: Sequence[tuple[Instant, Instant]], rows: Sequence[Run], epoch: int) -> list[Expected]:

@@ -57,6 +57,7 @@ from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.quotas import TenantQuotas, counting
 from cronfleet.services.reviving import revivals
 from cronfleet.services.selecting import find
+from cronfleet.services.spreading import Spreading
 from cronfleet.services.telling import Telling
 from cronfleet.services.trying import Judging, Trying
 from cronfleet.services.waking import waking
@@ -105,6 +106,7 @@ class Schedules:
         self._quotas = TenantQuotas(store, writes=changing is None)
         self._freezes = FreezeWatch(store, clock, consistent=True)
         self._dependencies = Dependencies(store)
+        self._spreading = Spreading(store)
 
     def tried(self) -> "Schedules":
         """The same service, whose changes write nothing and answer with their effect beside what would be."""
@@ -301,6 +303,7 @@ class Schedules:
         change_id = self._ids.unique()
         tenant = self._quotas.tenant_of(caller)
         spec, checks = bound(self._store, tenant.tenant_id, spec, None)
+        spec = self._spreading.drawn(spec, None, tenant.tenant_id, schedule_id, now)
         timer, definition = created(
             spec,
             tenant=tenant,
@@ -336,6 +339,7 @@ class Schedules:
         change_id = self._ids.unique()
         before = found.definition
         spec, checks = bound(self._store, caller.tenant.tenant_id, spec, before.spec)
+        spec = self._spreading.drawn(spec, before.spec, found.timer.tenant, found.timer.schedule_id, now)
         if _same(spec, before.spec):
             return self._unchanged(caller, found, now)
         if payload_bytes(spec.payload) > payload_bytes(before.spec.payload):

@@ -40,7 +40,7 @@ class Versions:
         timer = self._require(caller, schedule_id)
         definition = self._definition(timer, version)
         spec = definition.spec
-        lint = lint_of_trigger(spec.trigger, spec.policies.jitter_seconds, self._clock.now())
+        lint = lint_of_trigger(spec.trigger, spec.policies.widest_delay_seconds, self._clock.now())
         return {**whole_version_form(definition, timer), **lint_form(lint)}
 
     def diff(self, caller: Caller, schedule_id: str, version: int, to: int | None) -> Form:

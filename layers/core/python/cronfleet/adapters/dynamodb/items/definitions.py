@@ -10,6 +10,8 @@ from cronfleet.adapters.dynamodb.items.policies import (
     breaker_of,
     retry_json,
     retry_of,
+    spread_json,
+    spread_of,
     timing_json,
     timing_of,
 )
@@ -66,6 +68,7 @@ def _spec_json(spec: Spec) -> dict[str, Any]:
         )
         | breaker_json(policies.breaker),
         "retry": retry_json(policies.retry),
+        **spread_json(policies.spread),
         **_target_breaker_json(policies),
         **({"heartbeat_seconds": policies.heartbeat_seconds} if policies.heartbeat_seconds else {}),
         "timeout_seconds": policies.timeout_seconds,
@@ -100,6 +103,7 @@ def _spec_of(stored: Mapping[str, Any]) -> Spec:
             breaker=breaker_of(stored["timing"]),
             target_breaker=stored.get("target_breaker", True),
             heartbeat_seconds=stored.get("heartbeat_seconds", 0),
+            spread=spread_of(stored),
         ),
         stored["labels"],
         stored["start_at"],

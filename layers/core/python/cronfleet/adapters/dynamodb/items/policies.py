@@ -7,15 +7,25 @@ from cronfleet.domain.misfire import DEFAULT_PER_MINUTE, NONE_AFTER_PAUSE, Misfi
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import BreakerPolicy
+from cronfleet.domain.spread import Spread
 
 _LETTERS: Final = {MisfirePolicy.SKIP: "s", MisfirePolicy.FIRE_ONCE: "o", MisfirePolicy.CATCH_UP: "c"}
 _POLICIES: Final = {letter: policy for policy, letter in _LETTERS.items()}
 
 
 def timing_json(
-    misfire: Misfire, after_pause: Misfire, overlap: Overlap, jitter_seconds: int, concurrency_key: str
+    misfire: Misfire,
+    after_pause: Misfire,
+    overlap: Overlap,
+    jitter_seconds: int,
+    concurrency_key: str,
+    *,
+    is_spread: bool = False,
 ) -> dict[str, Any]:
-    """What decides when a schedule fires. In a timer, so its names are short and defaults are left out."""
+    """What decides when a schedule fires. In a timer, so its names are short and defaults are left out.
+
+    The offset of a spread one stands as `s`, in the place of the jitter: nothing gets larger for it.
+    """
     stored: dict[str, Any] = {"misfire": misfire.policy.value, "grace": misfire.grace_seconds}
     if misfire.max != 1:
         stored["max"] = misfire.max
@@ -27,7 +37,9 @@ def timing_json(
         stored["a"] = _packed(after_pause)
     if overlap is not Overlap.ALLOW:
         stored["overlap"] = overlap.value
-    if jitter_seconds:
+    if is_spread:
+        stored["s"] = jitter_seconds
+    elif jitter_seconds:
         stored["jitter"] = jitter_seconds
     if concurrency_key:
         stored["key"] = concurrency_key
@@ -45,7 +57,23 @@ def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int
     )
     after_pause = _unpacked(stored["a"]) if "a" in stored else NONE_AFTER_PAUSE
     overlap = Overlap(stored.get("overlap", Overlap.ALLOW))
-    return misfire, after_pause, overlap, _whole(stored.get("jitter", 0)), str(stored.get("key", ""))
+    jitter_seconds = _whole(stored.get("s", stored.get("jitter", 0)))
+    return misfire, after_pause, overlap, jitter_seconds, str(stored.get("key", ""))
+
+
+def is_spread(stored: Mapping[str, Any]) -> bool:
+    """Whether the jitter in `stored` is the offset of a spread schedule."""
+    return "s" in stored
+
+
+def spread_json(spread: Spread | None) -> dict[str, Any]:
+    """Where a definition is spread: its window and its offset, by position."""
+    return {} if spread is None else {"spread": [spread.window_seconds, spread.offset_seconds]}
+
+
+def spread_of(stored: Mapping[str, Any]) -> Spread | None:
+    """The reverse of `spread_json`; raises `ValueError`, `TypeError`."""
+    return Spread(*map(_whole, stored["spread"])) if "spread" in stored else None
 
 
 def breaker_json(breaker: BreakerPolicy | None) -> dict[str, Any]:

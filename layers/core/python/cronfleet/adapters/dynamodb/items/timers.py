@@ -10,7 +10,7 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
 from cronfleet.adapters.dynamodb.items.errands import errand_of
 from cronfleet.adapters.dynamodb.items.packing import packed_hashes, packed_instants, unpacked_hashes, unpacked_instants
-from cronfleet.adapters.dynamodb.items.policies import breaker_json, breaker_of, timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.policies import breaker_json, breaker_of, is_spread, timing_json, timing_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
 from cronfleet.domain import trigger as triggers
@@ -124,6 +124,7 @@ def _timer(record: TimerRecord) -> Timer:
         claim_batch=record.claim_batch,
         concurrency_key=concurrency_key,
         breaker=breaker_of(record.policies),
+        is_spread=is_spread(record.policies),
         is_counted=record.counted is not None,
         feeds=record.feeds is not None,
         is_watched=record.watched is not None,
@@ -159,7 +160,14 @@ def trigger_of(stored: Mapping[str, Any]) -> Trigger:
 
 
 def _policies_json(timer: Timer) -> dict[str, Any]:
-    timing = timing_json(timer.misfire, timer.after_pause, timer.overlap, timer.jitter_seconds, timer.concurrency_key)
+    timing = timing_json(
+        timer.misfire,
+        timer.after_pause,
+        timer.overlap,
+        timer.jitter_seconds,
+        timer.concurrency_key,
+        is_spread=timer.is_spread,
+    )
     return timing | breaker_json(timer.breaker)
 
 
