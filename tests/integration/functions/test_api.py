@@ -50,6 +50,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
             "overlap": "allow",
             "concurrency_key": None,
             "jitter_seconds": 0,
+            "spread": None,
             "retry": {
                 "max_attempts": 3,
                 "backoff": {"kind": "exponential", "base_seconds": 10, "max_seconds": 3600},
@@ -73,6 +74,7 @@ def test_a_registered_schedule_answers_with_every_default_and_its_next_time(api)
         "parked": None,
         "frozen": None,
         "deferred": None,
+        "spread_offset_seconds": None,
         "jitter": "none",
         "created_at": "2026-11-30T12:00:00Z",
         "updated_at": "2026-11-30T12:00:00Z",
@@ -106,6 +108,7 @@ FULL = {
         "overlap": "buffer_one",
         "concurrency_key": "ledger",
         "jitter_seconds": 30,
+        "spread": "auto:30m",
         "retry": {"max_attempts": 5, "backoff": {"kind": "fixed", "base_seconds": 5, "max_seconds": 5}},
         "timeout_seconds": 840,
         "heartbeat_timeout": None,
