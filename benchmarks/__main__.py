@@ -31,6 +31,7 @@ FIGURES: Final = (
     "lint",
     "units",
     "dispatcher_cpu",
+    "dispatcher_emulator",
     "api",
     "imports",
     "worker_overhead",
