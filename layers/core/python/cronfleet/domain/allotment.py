@@ -43,6 +43,11 @@ class Draft:
         return tuple(fire.due_at for fire in self.claim.fires)
 
     @property
+    def due(self) -> int:
+        """How many those are."""
+        return 1 if isinstance(self.claim, RunClaim) else len(self.claim.fires)
+
+    @property
     def caught_up(self) -> int:
         """How many fires of missed time it takes besides."""
         return len(self.claim.caught_up) if isinstance(self.claim, ScheduleClaim) else 0
@@ -50,17 +55,17 @@ class Draft:
     @property
     def is_paid(self) -> bool:
         """Whether its first fire has its place already."""
-        return self.item.reserved_at is not None and bool(self.dues)
+        return self.item.reserved_at is not None and self.due > 0
 
     @property
     def unpaid(self) -> int:
         """How many of its fires need a place."""
-        return len(self.dues) - self.is_paid
+        return self.due - self.is_paid
 
     @property
     def cost(self) -> int:
         """What it counts in the rounds: its fires, one at least."""
-        return max(1, len(self.dues) + self.caught_up)
+        return (self.due + self.caught_up) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ class Part:
     @property
     def is_cut(self) -> bool:
         """Whether a fire that is due stays behind."""
-        return self.fires < len(self.draft.dues)
+        return self.fires < self.draft.due
 
     @property
     def waits(self) -> bool:
@@ -111,7 +116,7 @@ def divided(drafts: Sequence[Draft], pool: Pool) -> Iterator[Part]:
         if pool.most <= 0:
             return
         paid = min(int(draft.is_paid), pool.most)
-        unpaid = min(len(draft.dues) - paid, pool.places, pool.most - paid)
+        unpaid = min(draft.due - paid, pool.places, pool.most - paid)
         caught_up = min(draft.caught_up, pool.caught_up, pool.most - paid - unpaid)
         pool.places -= unpaid
         pool.caught_up -= caught_up

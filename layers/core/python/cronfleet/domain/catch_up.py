@@ -12,7 +12,7 @@ from cronfleet.domain.late import Late
 from cronfleet.domain.lease import SLOT
 from cronfleet.domain.misfire import Misfire
 from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.trigger import IntervalTrigger, Trigger, latest_fires
+from cronfleet.domain.trigger import CronTrigger, Ground, IntervalTrigger, Trigger, ground_of, latest_fires
 
 MAX_CAUGHT_UP_PER_CLAIM: Final = 60
 """Fires of missed time that one claim takes, besides what it fires regularly."""
@@ -51,12 +51,15 @@ def _oldest_of_newest(trigger: Trigger, first_at: Instant, last_at: Instant, lim
         every = trigger.every_seconds * SECOND
         oldest = last_at - (limit - 1) * every
         return oldest if oldest >= first_at else last_at - (last_at - first_at) // every * every
-    newest = _latest(trigger, first_at - 1, last_at, limit)
+    ground = ground_of(trigger) if isinstance(trigger, CronTrigger) else None
+    newest = _latest(trigger, ground, first_at - 1, last_at, limit)
     return newest[0] if newest else None
 
 
 @lru_cache(maxsize=256)
-def _latest(trigger: Trigger, after: Instant, until: Instant, limit: int) -> tuple[Instant, ...]:
+def _latest(
+    trigger: Trigger, _ground: Ground | None, after: Instant, until: Instant, limit: int
+) -> tuple[Instant, ...]:
     # After an outage many schedules with one expression miss the same stretch; a thousand times may be looked at.
     return tuple(latest_fires(trigger, after, until, limit))
 

@@ -254,6 +254,11 @@ def with_slots(claim: Claim, slots: Sequence[SlotLease]) -> Claim:
     return replace(claim, slots=tuple(slots))
 
 
+def has_slots(claim: Claim) -> bool:
+    """Whether any slot is named by `claim`."""
+    return bool(claim.slot if isinstance(claim, RunClaim) else claim.slots)
+
+
 class ClaimOutcome(StrEnum):
     """What the store said to one claim."""
 
@@ -309,9 +314,9 @@ class Batch:
     def messages(self, losers: frozenset[int] = frozenset()) -> dict[int, RunMessage]:
         """A message for every fire that this batch turned into a run, by its position among all it names."""
         numbered: dict[int, RunMessage] = {}
-        position = 0
+        position, batch_id = 0, str(self.batch_id)
         for index, claim in enumerate(self.claims):
-            for message in claim.messages(str(self.batch_id), self.claimed_at):
+            for message in claim.messages(batch_id, self.claimed_at):
                 if index not in losers:
                     numbered[position] = message
                 position += 1

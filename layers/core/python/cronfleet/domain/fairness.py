@@ -24,15 +24,16 @@ def rounds(
     has nothing more to send. Tenants come in the order in which they are named.
     """
     waiting = {tenant: deque(items) for tenant, items in queues.items()}
+    quanta = {tenant: quantum(tenant) for tenant in waiting}
     credit = dict.fromkeys(waiting, 0)
     ordered: list[Item] = []
     while waiting:
-        for tenant in list(waiting):
-            queue = waiting[tenant]
-            credit[tenant] += quantum(tenant)
-            while queue and cost(queue[0]) <= credit[tenant]:
-                credit[tenant] -= cost(queue[0])
+        for tenant, queue in list(waiting.items()):
+            left = credit[tenant] + quanta[tenant]
+            while queue and (price := cost(queue[0])) <= left:
+                left -= price
                 ordered.append(queue.popleft())
+            credit[tenant] = left
             if not queue:
                 del waiting[tenant]
     return ordered

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 Instant: TypeAlias = int
@@ -15,6 +16,9 @@ DAY: Final = 24 * HOUR
 EARLIEST: Final[Instant] = 0
 LATEST: Final[Instant] = 253_402_300_799_000
 """9999-12-31T23:59:59Z: the last second that RFC 3339 text and Python's datetime can name."""
+
+COMPACT_KEPT: Final = 1_024
+"""Texts of instants that a process keeps: what fires together stands under one."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _COMPACT: Final = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z")
@@ -36,6 +40,7 @@ def to_text(instant: Instant) -> str:
     return moment.isoformat(timespec="milliseconds" if instant % SECOND else "seconds") + "Z"
 
 
+@lru_cache(maxsize=COMPACT_KEPT)
 def to_compact(instant: Instant) -> str:
     """`20261201T020000Z`: sorts as text, and stands in keys and run ids. Whole seconds only."""
     return to_datetime(instant).strftime("%Y%m%dT%H%M%SZ")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from cronfleet.domain.errors import Invalid
@@ -39,6 +40,9 @@ PRIORITY: Final = Quotas(100_000, None, 500, 10_000, 49_152, 90, 100_000, 200)
 DEFAULTS: Final[Mapping[str, Quotas]] = {"standard": STANDARD, "priority": PRIORITY}
 """The quotas of a tenant whose record says nothing else, by tier."""
 
+QUOTAS_KEPT: Final = 1_024
+"""Ways in which tenants differ from their tiers whose limits a process keeps."""
+
 NAMES: Final = tuple(field.name for field in fields(Quotas))
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
@@ -56,8 +60,14 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
 
 def quotas_of(tenant: Tenant) -> Quotas:
     """The limits in force for `tenant`: its tier's, with what its record says otherwise."""
-    defaults = DEFAULTS.get(tenant.tier, DEFAULTS[DEFAULT_TIER])
-    said: dict[str, Any] = dict(tenant.quotas)
+    return _quotas(tenant.tier, tenant.quotas)
+
+
+@lru_cache(maxsize=QUOTAS_KEPT)
+def _quotas(tier: str, overrides: Overrides) -> Quotas:
+    """Asked for with each message, and the same for most tenants."""
+    defaults = DEFAULTS.get(tier, DEFAULTS[DEFAULT_TIER])
+    said: dict[str, Any] = dict(overrides)
     return replace(defaults, **{name: limit for name, limit in said.items() if name in NAMES})
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 from cronfleet.domain import aws_dialect, calendared, cron, zones
 from cronfleet.domain.aws_dialect import At, Rate
-from cronfleet.domain.calendar import CalendarRule
+from cronfleet.domain.calendar import Calendar, CalendarRule
 from cronfleet.domain.calendar_form import describe_rule, parse_rule, rule_of_record, rule_record
 from cronfleet.domain.clock_policy import Gap, Repeat
 from cronfleet.domain.cron_grammar import Dialect
@@ -37,6 +38,10 @@ from cronfleet.domain.time_text import (
     parse_interval,
     parse_moment,
 )
+from cronfleet.domain.zones import ZoneSource
+
+FIRES_KEPT: Final = 4_096
+"""Next fires that a process keeps: in a crowded second hundreds of schedules ask for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +61,7 @@ class CronTrigger:
 
     def next_after(self, instant: Instant) -> Instant | None:
         """The first nominal time strictly later; raises `Invalid` if the expression or the zone is none."""
-        found = cron.next_fire(
-            calendared.search_of(self),
-            zones.load(self.timezone),
-            instant // SECOND,
-            self.gap_policy,
-            self.repeat_policy,
-        )
-        if found is None:
-            return None
-        if found * SECOND <= instant:  # would be our own error: better a parked schedule than a loop without end
-            raise Invalid(
-                "cron", f"`{self.expression}` gave {to_text(found * SECOND)}, not later than {to_text(instant)}"
-            )
-        return found * SECOND
+        return _next_of_all(self, ground_of(self), instant // SECOND)
 
     @property
     def gap_policy(self) -> Gap:
@@ -80,6 +72,35 @@ class CronTrigger:
     def repeat_policy(self) -> Repeat:
         """Which pass counts of a fixed time that the clock shows twice."""
         return self.overlap or DEFAULT_REPEAT
+
+
+Ground: TypeAlias = tuple[ZoneSource, Calendar | None]
+
+
+def ground_of(trigger: CronTrigger) -> Ground:
+    """What decides about the fires of `trigger` besides itself, and so belongs to the key of whatever is kept of them:
+    the zone data at work, and what its calendar holds. (A rule says the same whatever its calendar holds, and two
+    tenants may have calendars of one name.) Raises `Invalid` where the calendar cannot be read.
+    """
+    rule = trigger.calendar
+    return zones.at_work(), None if rule is None else rule.content
+
+
+@lru_cache(maxsize=FIRES_KEPT)
+def _next_of_all(trigger: CronTrigger, ground: Ground, second: int) -> Instant | None:
+    """The first nominal time later than `second` of every schedule with this trigger on this ground.
+
+    What a schedule adds of its own (start, end, jitter, deferrals) is added by whoever asks.
+    """
+    source, _ = ground
+    zone = source.load(trigger.timezone)
+    found = cron.next_fire(calendared.search_of(trigger), zone, second, trigger.gap_policy, trigger.repeat_policy)
+    if found is None:
+        return None
+    if found <= second:  # would be our own error: better a parked schedule than a loop without end
+        times = f"{to_text(found * SECOND)}, not later than {to_text(second * SECOND)}"
+        raise Invalid("cron", f"`{trigger.expression}` gave {times}")
+    return found * SECOND
 
 
 @dataclass(frozen=True, slots=True)

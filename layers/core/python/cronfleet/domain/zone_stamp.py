@@ -6,11 +6,16 @@ release can tell where that local time lies now, without the zone data of the re
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from cronfleet.domain import zones
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.trigger import IntervalTrigger, Trigger
+from cronfleet.domain.zones import ZoneSource
+
+STAMPS_KEPT: Final = 4_096
+"""Stamps of (zone data, zone, second) that a process keeps."""
 
 _STORED: Final = re.compile(r"(\w+)([+-]\d+)", re.ASCII)
 _FIXED_NAMES: Final = frozenset({"UTC", "UCT", "GMT", "GMT0", "GMT+0", "GMT-0", "Greenwich", "Universal", "Zulu"})
@@ -53,11 +58,16 @@ def stamp(trigger: Trigger, nominal_at: Instant | None) -> ZoneStamp | None:
     name = moving_zone(trigger)
     if name is None or nominal_at is None:
         return None
-    second = nominal_at // SECOND
-    segment = zones.load(name).segment_at(second)
+    return _stamp(zones.at_work(), name, nominal_at // SECOND)
+
+
+@lru_cache(maxsize=STAMPS_KEPT)
+def _stamp(source: ZoneSource, name: str, second: int) -> ZoneStamp | None:
+    """One for all schedules of a zone that fire in the same second."""
+    segment = source.load(name).segment_at(second)
     if segment is None:
         return None
     shown = second + segment.offset
     if second == segment.start:
         shown = min(shown, segment.reached)
-    return ZoneStamp(zones.tzdata_version(), shown - second)
+    return ZoneStamp(source.release, shown - second)

@@ -223,6 +223,11 @@ def working_with(source: ZoneSource) -> Iterator[None]:
         _at_work.reset(token)
 
 
+def at_work() -> ZoneSource:
+    """The release that all times are worked out with."""
+    return _at_work.get()
+
+
 def load(name: str) -> Zone:
     """The zone of this IANA name or link; `Invalid("timezone", …)` for anything that is not in the package's list."""
     return _at_work.get().load(name)

@@ -51,10 +51,11 @@ class Allotments:
             pool, is_silent = self._pool(tenant_id, own, rate)
             parts = list(divided(own, pool))
             self.tally.fires[tenant_id] += sum(part.fires + part.caught_up for part in parts)
-            yield from (part for part in parts if not part.is_cut)
-            if not is_silent:
-                yield from (part for part in parts if part.waits)
-                yield from self._cut(tenant_id, rate, [part for part in parts if part.is_cut and not part.waits])
+            cut = [part for part in parts if part.is_cut]
+            yield from (part for part in parts if not part.is_cut) if cut else parts
+            if cut and not is_silent:
+                yield from (part for part in cut if part.waits)
+                yield from self._cut(tenant_id, rate, [part for part in cut if not part.waits])
 
     def at_once(self, drafts: Sequence[Draft], tenants: Mapping[str, Tenant]) -> Iterator[Part]:
         """What of `drafts`, which yield to live traffic, goes now: only places that are free at once, and of those only

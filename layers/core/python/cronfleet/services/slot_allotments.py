@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain.allotment import Draft, Part, by_tenant
-from cronfleet.domain.claim import Claim
+from cronfleet.domain.claim import Claim, has_slots
 from cronfleet.domain.dispatch_plan import Deferral, narrowed
 from cronfleet.domain.instant import Instant, ceil_second
 from cronfleet.domain.quota import quotas_of
@@ -216,7 +216,7 @@ class SlotAllotments:
 
     def logged(self, claims: Iterable[Claim]) -> None:
         """The slots of `claims` stand in the log, so that they are not this tick's alone any more."""
-        self._logged.update(wish.holder for claim in claims for wish in wishes(claim))
+        self._logged.update(wish.holder for claim in claims if has_slots(claim) for wish in wishes(claim))
 
     def lost(self, claims: Iterable[Claim]) -> None:
         """Let go of the slots of `claims` that somebody else won. Only once the lease says that this is so."""

@@ -47,7 +47,8 @@ class TenantRules:
     def kept(self, run: Kept, now: Instant) -> Kept:
         """`run`, or its message, with how long its row is to be kept."""
         tenant_id = run.key.tenant
-        return replace(run, kept_days=kept_days(self.of([tenant_id], now)[tenant_id]))
+        days = kept_days(self.of([tenant_id], now)[tenant_id])
+        return run if run.kept_days == days else replace(run, kept_days=days)
 
     def knows(self, tenant_id: str) -> bool:
         """Whether the store has ever said what the tenant's record is, or that there is none: its limits, then."""

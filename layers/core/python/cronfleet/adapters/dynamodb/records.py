@@ -5,10 +5,13 @@ item of a failed update. `items/` turns domain values into records and back.
 """
 
 import json
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from pynamodb.attributes import Attribute, BinaryAttribute, BooleanAttribute, UnicodeAttribute
-from pynamodb.constants import NUMBER, STRING
+from pynamodb.constants import NULL, NUMBER, STRING
 from pynamodb.exceptions import AttributeDeserializationError
 from pynamodb.models import Model
 
@@ -47,6 +50,13 @@ class JsonAttribute(Attribute[Any]):
         return json.loads(value)
 
 
+class JsonTextAttribute(JsonAttribute):
+    """The same, read as the text it is: whoever asks keeps what each text means, since many items have the same."""
+
+    def deserialize(self, value: str) -> str:
+        return value
+
+
 class TimerRecord(Model):
     """A schedule's hot item. Every claim pays for its size: it stays under 1 KB.
 
@@ -64,9 +74,9 @@ class TimerRecord(Model):
     shard = WholeAttribute(null=True)
     due_shard = UnicodeAttribute(null=True)
     status = UnicodeAttribute()
-    trigger = JsonAttribute()
+    trigger = JsonTextAttribute()
     calendar = UnicodeAttribute(null=True)
-    policies = JsonAttribute()
+    policies = JsonTextAttribute()
     timeout_seconds = WholeAttribute()
     version = WholeAttribute()
     epoch = WholeAttribute()
@@ -460,16 +470,58 @@ class CalendarRecord(Model):
 Record = TypeVar("Record", bound=Model)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How items of a model are read: by the name of a stored attribute its own, its type and what reads its value."""
+
+    places: Mapping[str, tuple[str, str, Callable[[Any], Any] | None]]
+    nothing: Mapping[str, None]
+    required: tuple[str, ...]
+
+
+@cache
+def _form_of(model: type[Model]) -> _Form:
+    attributes = model.get_attributes()
+    return _Form(
+        {one.attr_name: (name, one.attr_type, _reader(one)) for name, one in attributes.items()},
+        dict.fromkeys(attributes),
+        tuple(name for name, one in attributes.items() if not one.null),
+    )
+
+
+def _reader(attribute: Attribute[Any]) -> Callable[[Any], Any] | None:
+    """`None` for text, which is stored as it is."""
+    return None if isinstance(attribute, UnicodeAttribute) else attribute.deserialize
+
+
+class _Values:
+    """The attributes of a record, each as a plain value."""
+
+
 def read(model: type[Record], item: Item) -> Record:
-    """`item` as a record; raises `Damaged` when an attribute is missing or of the wrong type."""
+    """`item` as a record to read from; raises `Damaged` when an attribute is missing or of the wrong type.
+
+    It has the attributes of `model` and nothing else. An instance of PynamoDB's looks each of them up by four calls,
+    when it is read and when it is asked, which was two thirds of what a firing cost the dispatcher.
+    """
+    form = _form_of(model)
+    values: dict[str, Any] = dict(form.nothing)
     try:
-        record = model.from_raw_data(dict(item))
-    except (AttributeDeserializationError, ValueError, TypeError) as error:
+        for name, stored in item.items():
+            place = form.places.get(name)
+            if place is not None and stored and NULL not in stored:
+                own_name, kind, reader = place
+                if kind not in stored:
+                    raise AttributeDeserializationError(name, kind)
+                values[own_name] = stored[kind] if reader is None else reader(stored[kind])
+    except (ValueError, TypeError) as error:
         raise Damaged(*_name(item), str(error)) from error
-    missing = [name for name, one in model.get_attributes().items() if not one.null and getattr(record, name) is None]
+    missing = [name for name in form.required if values[name] is None]
     if missing:
         raise Damaged(*_name(item), f"{', '.join(missing)} missing")
-    return record
+    record = _Values()
+    record.__dict__ = values
+    return cast("Record", record)
 
 
 def damaged(item: Item, error: Exception) -> Damaged:

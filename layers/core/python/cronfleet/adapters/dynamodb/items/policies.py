@@ -1,13 +1,16 @@
 """Policies, as stored in timers (what the dispatcher needs) and definitions (all of them)."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from cronfleet.domain.misfire import DEFAULT_PER_MINUTE, NONE_AFTER_PAUSE, Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import BreakerPolicy
 from cronfleet.domain.spread import Spread
+
+Timing: TypeAlias = tuple[Misfire, Misfire, Overlap, int, str]
+"""Misfire after an outage and after a pause, overlap, seconds of jitter, concurrency key."""
 
 _LETTERS: Final = {MisfirePolicy.SKIP: "s", MisfirePolicy.FIRE_ONCE: "o", MisfirePolicy.CATCH_UP: "c"}
 _POLICIES: Final = {letter: policy for policy, letter in _LETTERS.items()}
@@ -46,7 +49,7 @@ def timing_json(
     return stored
 
 
-def timing_of(stored: Mapping[str, Any]) -> tuple[Misfire, Misfire, Overlap, int, str]:
+def timing_of(stored: Mapping[str, Any]) -> Timing:
     """The reverse of `timing_json`; raises `ValueError`, `KeyError`, `TypeError`."""
     misfire = Misfire(
         MisfirePolicy(stored["misfire"]),

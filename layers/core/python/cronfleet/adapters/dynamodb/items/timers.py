@@ -1,7 +1,9 @@
 """Timers of schedules and of runs, as items of the table `schedules`."""
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from math import floor
 from typing import Any, Final
 
@@ -10,7 +12,14 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of
 from cronfleet.adapters.dynamodb.items.errands import errand_of
 from cronfleet.adapters.dynamodb.items.packing import packed_hashes, packed_instants, unpacked_hashes, unpacked_instants
-from cronfleet.adapters.dynamodb.items.policies import breaker_json, breaker_of, is_spread, timing_json, timing_of
+from cronfleet.adapters.dynamodb.items.policies import (
+    Timing,
+    breaker_json,
+    breaker_of,
+    is_spread,
+    timing_json,
+    timing_of,
+)
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
 from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
 from cronfleet.domain import trigger as triggers
@@ -18,7 +27,7 @@ from cronfleet.domain.backlog import first_of
 from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
 from cronfleet.domain.errors import CronfleetError, Invalid
 from cronfleet.domain.instant import DAY, SECOND, Instant
-from cronfleet.domain.schedule import Hold, Pause, Shadow, Status, Timer
+from cronfleet.domain.schedule import BreakerPolicy, Hold, Pause, Shadow, Status, Timer
 from cronfleet.domain.trace import read_traceparent, written_traceparent
 from cronfleet.domain.trigger import Trigger
 from cronfleet.domain.zone_stamp import ZoneStamp
@@ -28,6 +37,13 @@ RETIRED_LIFE: Final = 20 * DAY
 """How long a retired timer is kept, so that a batch can still recognise its own claim: as long as batches are."""
 
 MAX_WHY_CHARACTERS: Final = 300
+
+TEXTS_KEPT: Final = 4_096
+"""Stored texts of triggers, and as many of policies, whose meaning a process keeps: many schedules have the same."""
+STAMPS_KEPT: Final = 256
+"""Stamps of the zone data: a release and an offset make one."""
+
+_CRON: Final = '{"c":'
 
 _UNREADABLE: Final = (CronfleetError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -90,14 +106,14 @@ def timer_of(item: Item) -> Timer:
 
 def _timer(record: TimerRecord) -> Timer:
     tenant, schedule_id = keys.parse_schedule(record.pk)
-    misfire, after_pause, overlap, jitter_seconds, concurrency_key = timing_of(record.policies)
+    (misfire, after_pause, overlap, jitter_seconds, concurrency_key), breaker, spread = _policies_of(record.policies)
     return Timer(
         tenant,
         schedule_id,
         record.tier,
         shard=int(record.due_shard) if record.shard is None else record.shard,
         status=Status(record.status),
-        trigger=trigger_of(together(record.trigger, record.calendar)),
+        trigger=_trigger_of(record.trigger, record.calendar),
         misfire=misfire,
         overlap=overlap,
         jitter_seconds=jitter_seconds,
@@ -118,13 +134,13 @@ def _timer(record: TimerRecord) -> Timer:
         reserved_at=record.reserved_at,
         backlog=backlog_of(record.backlog, record.backlog_at),
         caught_up_from=record.kept,
-        zone_data=None if record.tz is None else ZoneStamp.parse(record.tz),
+        zone_data=None if record.tz is None else _stamp_of(record.tz),
         after_pause=after_pause,
         labels=unpacked_hashes(record.labels),
         claim_batch=record.claim_batch,
         concurrency_key=concurrency_key,
-        breaker=breaker_of(record.policies),
-        is_spread=is_spread(record.policies),
+        breaker=breaker,
+        is_spread=spread,
         is_counted=record.counted is not None,
         feeds=record.feeds is not None,
         is_watched=record.watched is not None,
@@ -132,6 +148,29 @@ def _timer(record: TimerRecord) -> Timer:
         created_at=record.created_at or 0,
         updated_at=record.updated_at or 0,
     )
+
+
+def _trigger_of(text: str, calendar: str | None) -> Trigger:
+    """The trigger in a stored text. Only those of crons are kept: intervals and one-shots have an instant of their own,
+    and what a one-shot means depends on the zone data at work.
+    """
+    return _cron_of(text, calendar) if text.startswith(_CRON) else _parsed(text, calendar)
+
+
+def _parsed(text: str, calendar: str | None) -> Trigger:
+    return trigger_of(together(json.loads(text), calendar))
+
+
+_cron_of: Final = lru_cache(maxsize=TEXTS_KEPT)(_parsed)
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def _policies_of(text: str) -> tuple[Timing, BreakerPolicy | None, bool]:
+    stored = json.loads(text)
+    return timing_of(stored), breaker_of(stored), is_spread(stored)
+
+
+_stamp_of: Final = lru_cache(maxsize=STAMPS_KEPT)(ZoneStamp.parse)
 
 
 def apart(stored: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
