@@ -24,6 +24,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.items.shards import batch_item
 from cronfleet.adapters.dynamodb.items.tenants import tenant_item
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.system.clock import SystemIds
@@ -227,6 +228,7 @@ def whole_tick(items: Sequence[Any], profile: cProfile.Profile | None = None) ->
         clock=SettableClock(NOW),
         ids=SystemIds(),
         telemetry=Silent(),
+        side_by_side=OneByOne(),
     )
     gc.collect()
     if profile is not None:

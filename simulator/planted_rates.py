@@ -26,7 +26,7 @@ RATE_FAULTS: Final = (
         (
             Edit(
                 _ALLOTMENT,
-                "        return self.item.reserved_at is not None and bool(self.dues)",
+                "        return self.item.reserved_at is not None and self.due > 0",
                 "        return False",
             ),
         ),
@@ -37,12 +37,10 @@ RATE_FAULTS: Final = (
         (
             Edit(
                 _PLAN,
-                "    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))\n"
-                "    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first",
-                "    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))\n"
-                "    following = (\n"
-                "        _fire(timer, timer.trigger.next_after(max(now, fires[-1].nominal_at))) if fires else first\n"
-                "    )",
+                "    fires, following = _due_fires(timer, first, now + look_ahead, most)\n",
+                "    fires, following = _due_fires(timer, first, now + look_ahead, most)\n"
+                "    if fires:\n"
+                "        following = _fire(timer, timer.trigger.next_after(max(now, fires[-1].nominal_at)))\n",
             ),
         ),
     ),

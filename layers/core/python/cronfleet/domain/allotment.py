@@ -5,10 +5,10 @@ that is reserved for it, and by that the fire is paid for, however long it waits
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from cronfleet.domain.claim import Claim, RunClaim, RunTimer, ScheduleClaim
+from cronfleet.domain.claim import Claim, RunClaim, RunTimer
 from cronfleet.domain.instant import Instant, to_text
 from cronfleet.domain.rate import Rate
 from cronfleet.domain.reason import Code, Reason
@@ -23,17 +23,28 @@ MAX_TENANT_FIRES_PER_TICK: Final = 2_500
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A due item, and the claim of all that it has due, before it is known how much of that may go now."""
+    """A due item, and the claim of all that it has due, before it is known how much of that may go now.
+
+    What follows from these is worked out once: a tick asks for it a dozen times.
+    """
 
     item: Timer | RunTimer
     claim: Claim
     room: int = 0
     """How many fires of missed time it might have taken."""
+    tenant: str = field(init=False, compare=False, repr=False)
+    """Whose it is."""
+    due: int = field(init=False, compare=False, repr=False)
+    """How many of its fires are due, those that are caught up not among them."""
+    caught_up: int = field(init=False, compare=False, repr=False)
+    """How many fires of missed time it takes besides."""
 
-    @property
-    def tenant(self) -> str:
-        """Whose it is."""
-        return self.item.key.tenant if isinstance(self.item, RunTimer) else self.item.tenant
+    def __post_init__(self) -> None:
+        item, claim = self.item, self.claim
+        due, caught_up = (1, 0) if isinstance(claim, RunClaim) else (len(claim.fires), len(claim.caught_up))
+        object.__setattr__(self, "tenant", item.key.tenant if isinstance(item, RunTimer) else item.tenant)
+        object.__setattr__(self, "due", due)
+        object.__setattr__(self, "caught_up", caught_up)
 
     @property
     def dues(self) -> tuple[Instant, ...]:
@@ -41,16 +52,6 @@ class Draft:
         if isinstance(self.claim, RunClaim):
             return (self.claim.timer.due_at,)
         return tuple(fire.due_at for fire in self.claim.fires)
-
-    @property
-    def due(self) -> int:
-        """How many those are."""
-        return 1 if isinstance(self.claim, RunClaim) else len(self.claim.fires)
-
-    @property
-    def caught_up(self) -> int:
-        """How many fires of missed time it takes besides."""
-        return len(self.claim.caught_up) if isinstance(self.claim, ScheduleClaim) else 0
 
     @property
     def is_paid(self) -> bool:

@@ -4,9 +4,8 @@ A pure function of values. The dispatcher reads, asks this, and writes what it s
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Final
 
 from cronfleet.domain.allotment import Draft, Part, by_tenant
@@ -93,6 +92,8 @@ class Tally:
 
     def add(self, claim: ScheduleClaim) -> None:
         """Count what `claim` catches up."""
+        if not claim.caught_up:
+            return
         self.caught_up[claim.tenant] += len(claim.caught_up)
         self.all_caught_up += len(claim.caught_up)
 
@@ -323,8 +324,7 @@ def claim_schedule(
         first, backlog, skipped = _after_missed(timer, first, now)
     elif first is not None and timer.reserved_at is not None:
         first, skipped = _outstanding(timer, first, now)
-    fires = tuple(islice(_due_fires(timer, first, now + look_ahead), most))
-    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first
+    fires, following = _due_fires(timer, first, now + look_ahead, most)
     caught_up: tuple[Fire, ...] = ()
     if backlog is not None and max(backlog.turn_at, timer.due_at) <= now and room > 0:
         turn = taken(backlog, timer.trigger, now, room)
@@ -349,12 +349,15 @@ def _zone_data(timer: Timer, following: Fire | None) -> ZoneStamp | None:
     return stamp(timer.trigger, following.nominal_at)
 
 
-def _due_fires(timer: Timer, first: Fire | None, until: Instant) -> Iterator[Fire]:
-    fire = first
-    while fire is not None and fire.due_at <= until:
-        yield fire
-        fire = _fire(timer, timer.trigger.next_after(fire.nominal_at))
-        fire = fire and in_line(timer, fire)
+def _due_fires(timer: Timer, first: Fire | None, until: Instant, most: int) -> tuple[tuple[Fire, ...], Fire | None]:
+    """The fires from `first` on that are due by `until`, at most so many, and what follows them."""
+    fires: list[Fire] = []
+    fire = following = first
+    while fire is not None and fire.due_at <= until and len(fires) < most:
+        fires.append(fire)
+        following = _fire(timer, timer.trigger.next_after(fire.nominal_at))
+        fire = following and in_line(timer, following)
+    return tuple(fires), following
 
 
 def _outstanding(timer: Timer, first: Fire, now: Instant) -> tuple[Fire, list[SkippedRange]]:

@@ -400,7 +400,7 @@ def queue_of(key: RunKey, tier: str, timeout_seconds: int) -> str:
     """
     if is_long(timeout_seconds):
         return LONG_QUEUE
-    return tier if key.lane is Lane.LIVE else key.lane.value
+    return tier if key.is_scheduled or key.lane is Lane.LIVE else key.lane.value
 
 
 @dataclass(frozen=True, slots=True)

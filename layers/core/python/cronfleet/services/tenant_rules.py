@@ -46,9 +46,11 @@ class TenantRules:
 
     def kept(self, run: Kept, now: Instant) -> Kept:
         """`run`, or its message, with how long its row is to be kept."""
-        tenant_id = run.key.tenant
-        days = kept_days(self.of([tenant_id], now)[tenant_id])
+        days = kept_days(self._one(run.key.tenant, now))
         return run if run.kept_days == days else replace(run, kept_days=days)
+
+    def _one(self, tenant_id: str, now: Instant) -> Tenant:
+        return self._recall(tenant_id) if self._is_fresh(tenant_id, now) else self.of([tenant_id], now)[tenant_id]
 
     def knows(self, tenant_id: str) -> bool:
         """Whether the store has ever said what the tenant's record is, or that there is none: its limits, then."""

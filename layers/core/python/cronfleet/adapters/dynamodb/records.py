@@ -475,8 +475,9 @@ class _Form:
     """How items of a model are read: by the name of a stored attribute its own, its type and what reads its value."""
 
     places: Mapping[str, tuple[str, str, Callable[[Any], Any] | None]]
-    nothing: Mapping[str, None]
-    required: tuple[str, ...]
+    required: frozenset[str]
+    made: type[Any]
+    """What is read: it says `None` for whatever the item lacks."""
 
 
 @cache
@@ -484,18 +485,16 @@ def _form_of(model: type[Model]) -> _Form:
     attributes = model.get_attributes()
     return _Form(
         {one.attr_name: (name, one.attr_type, _reader(one)) for name, one in attributes.items()},
-        dict.fromkeys(attributes),
-        tuple(name for name, one in attributes.items() if not one.null),
+        frozenset(name for name, one in attributes.items() if not one.null),
+        type(model.__name__, (), dict.fromkeys(attributes)),
     )
 
 
 def _reader(attribute: Attribute[Any]) -> Callable[[Any], Any] | None:
     """`None` for text, which is stored as it is."""
-    return None if isinstance(attribute, UnicodeAttribute) else attribute.deserialize
-
-
-class _Values:
-    """The attributes of a record, each as a plain value."""
+    if isinstance(attribute, UnicodeAttribute):
+        return None
+    return int if isinstance(attribute, WholeAttribute) else attribute.deserialize
 
 
 def read(model: type[Record], item: Item) -> Record:
@@ -505,22 +504,24 @@ def read(model: type[Record], item: Item) -> Record:
     when it is read and when it is asked, which was two thirds of what a firing cost the dispatcher.
     """
     form = _form_of(model)
-    values: dict[str, Any] = dict(form.nothing)
+    record = form.made()
+    values = record.__dict__
     try:
         for name, stored in item.items():
             place = form.places.get(name)
-            if place is not None and stored and NULL not in stored:
+            if place is not None:
                 own_name, kind, reader = place
-                if kind not in stored:
+                value = stored.get(kind)
+                if value is not None:
+                    value = value if reader is None else reader(value)
+                    if value is not None:  # JSON may say null
+                        values[own_name] = value
+                elif stored and NULL not in stored:
                     raise AttributeDeserializationError(name, kind)
-                values[own_name] = stored[kind] if reader is None else reader(stored[kind])
     except (ValueError, TypeError) as error:
         raise Damaged(*_name(item), str(error)) from error
-    missing = [name for name in form.required if values[name] is None]
-    if missing:
-        raise Damaged(*_name(item), f"{', '.join(missing)} missing")
-    record = _Values()
-    record.__dict__ = values
+    if not form.required <= values.keys():
+        raise Damaged(*_name(item), f"{', '.join(sorted(form.required - values.keys()))} missing")
     return cast("Record", record)
 
 

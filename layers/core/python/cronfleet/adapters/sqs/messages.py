@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from cronfleet.domain.errand import ErrandKind, ErrandMessage, checked_id
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import EARLIEST, LATEST, SECOND
@@ -44,7 +46,7 @@ def encode_run(message: RunMessage) -> str:
         fields["slot"] = [slot.number, slot.fence, slot.until]
     if message.trace is not None:
         fields["trace"] = message.trace.traceparent
-    return json.dumps(fields, separators=(",", ":"))
+    return orjson.dumps(fields).decode()
 
 
 def decode_run(text: str) -> RunMessage:

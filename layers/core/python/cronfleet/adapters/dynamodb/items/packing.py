@@ -5,6 +5,8 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
+import orjson
+
 from cronfleet.domain.freeze import HASH_CHARACTERS
 from cronfleet.domain.instant import Instant
 
@@ -16,7 +18,15 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def pack(value: Any) -> bytes:
     """JSON text, compressed."""
-    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), 6)
+    return zlib.compress(_json(value), 6)
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        # Half of a surrogate pair, which a reason may quote, or a number of more than 64 bits.
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def unpack(packed: bytes) -> Any:
@@ -56,6 +66,8 @@ def unpacked_hashes(text: str | None) -> tuple[str, ...] | None:
     """The reverse of `packed_hashes`; raises `ValueError`."""
     if text is None or text == _NO_LABELS:
         return None if text is None else ()
+    if len(text) == HASH_CHARACTERS:
+        return (text,)
     if len(text) % HASH_CHARACTERS:
         raise ValueError(f"hashes of labels of {len(text)} characters together")
     return tuple(text[start : start + HASH_CHARACTERS] for start in range(0, len(text), HASH_CHARACTERS))
