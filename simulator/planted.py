@@ -141,8 +141,10 @@ FAULTS: Final = (
         (
             Edit(
                 _PLAN,
-                "    following = _fire(timer, timer.trigger.next_after(fires[-1].nominal_at)) if fires else first",
-                "    following = _fire(timer, timer.trigger.next_after(max(now, fires[-1].due_at))) if fires else first",
+                "    fires, following = _due_fires(timer, first, now + look_ahead, most)\n",
+                "    fires, following = _due_fires(timer, first, now + look_ahead, most)\n"
+                "    if fires:\n"
+                "        following = _fire(timer, timer.trigger.next_after(max(now, fires[-1].due_at)))\n",
             ),
         ),
     ),
