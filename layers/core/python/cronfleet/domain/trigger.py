@@ -61,7 +61,7 @@ class CronTrigger:
 
     def next_after(self, instant: Instant) -> Instant | None:
         """The first nominal time strictly later; raises `Invalid` if the expression or the zone is none."""
-        return _next_of_all(self, ground_of(self), instant // SECOND)
+        return shared_next(self, ground_of(self), instant // SECOND)
 
     @property
     def gap_policy(self) -> Gap:
@@ -87,7 +87,7 @@ def ground_of(trigger: CronTrigger) -> Ground:
 
 
 @lru_cache(maxsize=FIRES_KEPT)
-def _next_of_all(trigger: CronTrigger, ground: Ground, second: int) -> Instant | None:
+def shared_next(trigger: CronTrigger, ground: Ground, second: int) -> Instant | None:
     """The first nominal time later than `second` of every schedule with this trigger on this ground.
 
     What a schedule adds of its own (start, end, jitter, deferrals) is added by whoever asks.

@@ -58,11 +58,11 @@ def stamp(trigger: Trigger, nominal_at: Instant | None) -> ZoneStamp | None:
     name = moving_zone(trigger)
     if name is None or nominal_at is None:
         return None
-    return _stamp(zones.at_work(), name, nominal_at // SECOND)
+    return shared_stamp(zones.at_work(), name, nominal_at // SECOND)
 
 
 @lru_cache(maxsize=STAMPS_KEPT)
-def _stamp(source: ZoneSource, name: str, second: int) -> ZoneStamp | None:
+def shared_stamp(source: ZoneSource, name: str, second: int) -> ZoneStamp | None:
     """One for all schedules of a zone that fire in the same second."""
     segment = source.load(name).segment_at(second)
     if segment is None:
