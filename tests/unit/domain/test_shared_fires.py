@@ -94,6 +94,7 @@ def waiting(draw: st.DrawFn) -> Timer:
         tenant=tenant,
         schedule_id=draw(st.sampled_from(["one", "two", "three"])),
         jitter_seconds=draw(st.sampled_from([0, 0, 30, 900])),
+        is_spread=draw(st.booleans()),
         misfire=draw(late),
         start_at=draw(st.none() | st.just(NIGHT)),
         end_at=draw(ends),
