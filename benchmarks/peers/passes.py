@@ -10,7 +10,7 @@ from typing import Final
 
 from benchmarks.peers import processor_time, record
 from benchmarks.peers.catalogue import Peer
-from benchmarks.peers.drivers.cronfleet_queue import REQUESTS, sent
+from benchmarks.peers.drivers.cronfleet_queue import requests, sent
 from benchmarks.peers.drivers.herd import Order
 from benchmarks.peers.emulator import emulator
 from benchmarks.peers.failure import Failed
@@ -39,12 +39,16 @@ class TooLate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """CPU seconds of the drivers and the server, and what clients asked of it."""
+    """CPU seconds of the drivers and the server, and what clients asked of it.
+
+    `scheduler_requests` is the scheduler's part of that, where it is known.
+    """
 
     scheduler: float
     worker: float
     server: float
-    requests: float
+    requests: int
+    scheduler_requests: int = 0
 
     def __sub__(self, other: "Spent") -> "Spent":
         return Spent(
@@ -52,6 +56,7 @@ class Spent:
             self.worker - other.worker,
             self.server - other.server,
             self.requests - other.requests,
+            self.scheduler_requests - other.scheduler_requests,
         )
 
 
@@ -134,14 +139,13 @@ class _Stage:
             processor_time.seconds(self._scheduler.pid),
             worker,
             processor_time.seconds(self._server.pid),
-            self._requests(),
+            *self._requests(),
         )
 
-    def _requests(self) -> float:
+    def _requests(self) -> tuple[int, int]:
         if self._server.kind != "emulator":
-            return self._server.requests()
-        told = Path(self._order.record + REQUESTS)
-        return int(told.read_text() or 0) if told.exists() else 0
+            return self._server.requests(), 0
+        return requests(self._order), requests(self._order, "scheduler")
 
     def _ran(self) -> int:
         path = Path(self._order.record)

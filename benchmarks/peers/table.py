@@ -142,6 +142,9 @@ def note(row: Row) -> str:
         text += (
             f" Killed when {row.killed.killed_at:,} were done; looked at {row.killed.waited:.0f} s after the last call."
         )
+    if row.clean is not None and row.clean.spent.scheduler_requests:
+        own = row.clean.spent.scheduler_requests / max(1, row.clean.tally.ran)
+        text += f" Of the requests a firing {own:.2f} are the dispatcher's."
     early = sum(one.tally.early for one in (row.clean, row.killed) if one is not None)
     if early:
         text += f" {early:,} ran before they were due."

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -75,7 +75,7 @@ def _items(order: Order) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _counting(order: Order) -> Iterator[Any]:
+def _counting(order: Order) -> Iterator[Callable[[], None]]:
     """Counts every request, whichever client makes it: all of them go through urllib3's pools."""
     urlopen: Any = urllib3.HTTPConnectionPool.urlopen
     made = itertools.count(1)
@@ -85,8 +85,13 @@ def _counting(order: Order) -> Iterator[Any]:
         last[0] = next(made)
         return urlopen(*arguments, **named)
 
+    file = Path(order.record).with_name(f"{REQUESTS}{order.role}-{os.getpid()}")
+
     def tell() -> None:
-        Path(order.record + REQUESTS).write_text(str(last[0]))
+        # Whoever reads it sees the old number or the new one.
+        fresh = file.with_name(f"new-{file.name}")
+        fresh.write_text(str(last[0]))
+        fresh.replace(file)
 
     with mock.patch.object(urllib3.HTTPConnectionPool, "urlopen", counted):
         yield tell
@@ -122,12 +127,13 @@ def work(order: Order) -> None:
         herd.ready()
     settings = _settings(order)
     built = bootstrap.worker(settings, "functions.worker.handlers")
-    with mock.patch.object(built, "_targets", _InProcess()):
-        _poll(built, client("sqs", order), str((settings.run_queue_urls or {})["standard"]))
+    with mock.patch.object(built, "_targets", _InProcess()), _counting(order) as tell:
+        _poll(built, client("sqs", order), str((settings.run_queue_urls or {})["standard"]), tell)
 
 
-def _poll(worker: Worker, sqs: Any, url: str) -> None:
+def _poll(worker: Worker, sqs: Any, url: str, tell: Callable[[], None]) -> None:
     while True:
+        tell()
         answer = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=RECEIVED_AT_ONCE, WaitTimeSeconds=1)
         messages = answer.get("Messages", [])
         for message in messages:

@@ -1,5 +1,7 @@
 """What Cronfleet's driver and whoever watches it both name: its queues, and how much was sent to them."""
 
+import functools
+from pathlib import Path
 from typing import Any, Final
 
 import boto3
@@ -8,8 +10,8 @@ from benchmarks.peers.drivers.herd import Order
 from local import surroundings
 
 PREFIX: Final = "peers"
-REQUESTS: Final = ".requests"
-"""Ends the name of the file beside the record that holds how many requests the scheduler has made."""
+REQUESTS: Final = "requests-"
+"""How the files beside the record begin, one of each process, that hold how many requests it has made."""
 COUNTED: Final = (
     "ApproximateNumberOfMessages",
     "ApproximateNumberOfMessagesDelayed",
@@ -17,6 +19,13 @@ COUNTED: Final = (
 )
 
 
+def requests(order: Order, role: str = "") -> int:
+    """Requests that the processes of a role have made, or those of all."""
+    files = Path(order.record).parent.glob(f"{REQUESTS}{role}*")
+    return sum(int(file.read_text()) for file in files)
+
+
+@functools.cache
 def client(service: str, order: Order) -> Any:
     """A client of the emulator."""
     make: Any = boto3.client  # Its hundreds of overloads know no name that comes in a variable.
