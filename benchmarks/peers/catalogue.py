@@ -56,7 +56,7 @@ PEERS: Final = (
         has_worker=True,
         lead=25.0,
         kill_share=0.3,
-        setup_seconds=15.0,
+        setup_seconds=5.0,
         stores=(
             "A conditional write for each claim, the batch in the dispatch log before it, a message on SQS, and a "
             "row of the run with its lag and outcome, written at its start and at its end. On AWS all of it is "

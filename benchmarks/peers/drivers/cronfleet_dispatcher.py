@@ -7,6 +7,7 @@ each peer the same. Runs in the project's own environment.
 
 import contextlib
 import itertools
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ import urllib3
 from benchmarks.peers.drivers import herd
 from benchmarks.peers.drivers.cronfleet_queue import PREFIX, REQUESTS, client, queue, sent
 from benchmarks.peers.drivers.herd import Order
-from cronfleet import bootstrap
+from cronfleet import bootstrap, settings
 from cronfleet.adapters.dynamodb.items.definitions import definition_item
 from cronfleet.adapters.dynamodb.items.timers import timer_item
 from cronfleet.adapters.dynamodb.schema import SCHEDULES
@@ -32,7 +33,8 @@ from cronfleet.domain.shard import shard_of
 from cronfleet.ports.queues import Tick
 from cronfleet.ports.target import Call, Pulse
 from cronfleet.services.worker import Worker
-from cronfleet.settings import RUN_QUEUES, Settings
+from cronfleet.settings import Settings
+from local import surroundings
 from tests.support.builders import cron, definition, timer
 from tests.support.tables import create_queues, create_tables
 
@@ -46,12 +48,14 @@ TICK_SECONDS: Final = 60
 
 
 def _settings(order: Order) -> Settings:
-    return Settings(
-        table_prefix=PREFIX,
-        shards=SHARDS,
-        run_queue_urls={name: queue(order, f"runs-{name}") for name in RUN_QUEUES},
-        errand_queue_url=queue(order, "errands"),
-    )
+    told = {
+        settings.TABLE_PREFIX: PREFIX,
+        settings.SHARDS: str(SHARDS),
+        settings.RUN_QUEUE_URLS: json.dumps({name: queue(order, f"runs-{name}") for name in settings.RUN_QUEUES}),
+        settings.ERRAND_QUEUE_URL: queue(order, "errands"),
+        "AWS_REGION": surroundings.REGION,
+    }
+    return settings.from_environment(environment=told)
 
 
 def set_up(order: Order) -> None:
@@ -125,10 +129,9 @@ def work(order: Order) -> None:
             break
     else:
         herd.ready()
-    settings = _settings(order)
-    built = bootstrap.worker(settings, "functions.worker.handlers")
+    built = bootstrap.worker(_settings(order), "functions.worker.handlers")
     with mock.patch.object(built, "_targets", _InProcess()), _counting(order) as tell:
-        _poll(built, client("sqs", order), str((settings.run_queue_urls or {})["standard"]), tell)
+        _poll(built, client("sqs", order), queue(order, "runs-standard"), tell)
 
 
 def _poll(worker: Worker, sqs: Any, url: str, tell: Callable[[], None]) -> None:
