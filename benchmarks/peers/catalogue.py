@@ -167,7 +167,7 @@ PEERS: Final = (
         packages=("procrastinate", "psycopg"),
         setup_seconds=6.0,
         stores=(
-            "A row per job and four events about it, kept; a row per periodic task and time, which is what keeps "
+            "A row per job and three events about it, kept; a row per periodic task and time, which is what keeps "
             "two workers from deferring it twice. Postgres as it comes."
         ),
         knobs=("concurrency 10 (default 1)",),
