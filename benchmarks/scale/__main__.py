@@ -13,27 +13,18 @@ exits 1 when a fire was lost, doubled or invented; budgets that are not kept are
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
 
 from benchmarks.figures import Figure, report
-from benchmarks.scale.cloud import Cloud
-from benchmarks.scale.lags import lags_of
-from benchmarks.scale.ledger import closed
 from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
-from benchmarks.scale.population import Population, expected, made
-from benchmarks.scale.report import HERD_SECONDS, P50_SECONDS, P99_SECONDS, Outcome, lines, peak_megabytes
+from benchmarks.scale.played import Outcome, Told, played
+from benchmarks.scale.population import Population, made
+from benchmarks.scale.report import HERD_SECONDS, P50_SECONDS, P99_SECONDS, lines, peak_megabytes
 from benchmarks.scale.settings import Settings, Workers
-from benchmarks.scale.working import worked
 from cronfleet.domain.instant import MINUTE, to_text
 
-Told: TypeAlias = Callable[[int, int, int], None]
-"""Hears the second that is reached, and how many messages were sent of how many."""
-
 HELD, BROKEN, USAGE = 0, 1, 2
-LONGEST: Final = 30 * MINUTE
-"""After the last minute, until what is still waiting is given up."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,17 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     took, computed = time.monotonic() - begin, time.process_time() - cpu
     print(f"{took:.0f} s, {computed:.0f} s of CPU, {peak_megabytes():,.0f} MB at most")
     return HELD if outcome.ledger.is_exact else BROKEN
-
-
-def played(population: Population, settings: Settings, seed: int, told: Told) -> Outcome:
-    """One installation over `population`, to the end, and its books."""
-    due = expected(population)
-    cloud = Cloud(population, settings, seed)
-    cloud.run(lambda second: told(second, len(cloud.sent), len(due)), LONGEST)
-    started = worked(cloud.sent, settings, population.minutes, seed)
-    ledger = closed(population, due, cloud.sent, started.at_ms)
-    lags = lags_of(population, cloud.sent, started.at_ms, ledger.first)
-    return Outcome(cloud, settings, started, ledger, lags, population.minutes // 2 * 60)
 
 
 def _population(options: argparse.Namespace) -> Population:
@@ -98,8 +78,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _figures(outcome: Outcome, options: argparse.Namespace) -> list[Figure]:
-    in_herd = outcome.lags.due == outcome.herd_second
-    herd, rest = outcome.lags.of(in_herd), outcome.lags.of(~in_herd)
+    herd, rest = outcome.herd, outcome.rest
     what = f"{len(outcome.cloud.population):,} schedules, {options.shards} shards"
     figures = [
         (f"lag of the even load, p50 ({what})", rest.percentile(50), P50_SECONDS),

@@ -64,19 +64,19 @@ class Latencies:
 
 
 class Bucket:
-    """A second's units, which come back at the rate at which they are allowed."""
+    """The units of a second: what is not used by its end is gone."""
 
-    __slots__ = ("_at", "_left", "rate")
+    __slots__ = ("_left", "_second", "rate")
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._left = rate
-        self._at = 0
+        self._second = 0
 
     def has(self, units: float, now: int) -> bool:
-        """Whether so many are left at `now`."""
-        self._left = min(self.rate, self._left + (now - self._at) * self.rate / 1_000)
-        self._at = now
+        """Whether so many are left in the second of `now`."""
+        if now // 1_000 != self._second:
+            self._second, self._left = now // 1_000, self.rate
         return self._left >= units
 
     def take(self, units: float) -> None:

@@ -2,35 +2,29 @@
 
 import resource
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.scale.capacity import READ_UNITS, WRITE_UNITS
-from benchmarks.scale.cloud import Cloud
-from benchmarks.scale.lags import Lags, by_minute, by_shard, histogram, table
-from benchmarks.scale.ledger import Ledger, named
+from benchmarks.scale.lags import by_minute, by_shard, histogram, table
+from benchmarks.scale.ledger import named
+from benchmarks.scale.played import Outcome
 from benchmarks.scale.population import TIERS
-from benchmarks.scale.settings import Settings
-from benchmarks.scale.working import Started
+from benchmarks.scale.settings import Workers
 from cronfleet.domain.instant import SECOND, to_text
 
 P50_SECONDS, P99_SECONDS, HERD_SECONDS = 1.0, 3.0, 60.0
 """The budgets of docs/architecture.md: of the even load, and of the last run of a herd."""
 
+OTHER_WORKERS: Final = (
+    (Workers(500, 50), Workers(300, 30)),
+    (Workers(1_000), Workers(1_000)),
+    (Workers(1_500, 150), Workers(500, 50)),
+    (Workers(5_000, 500), Workers(1_500, 150)),
+)
+"""What else might be set; dispatch is the same, so it costs nothing to look."""
+
 SHOWN: Final = 5
 """Fires that are named where some were lost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One installation, run to its end."""
-
-    cloud: Cloud
-    settings: Settings
-    started: Started
-    ledger: Ledger
-    lags: Lags
-    herd_second: int
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
@@ -45,11 +39,26 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield ""
     yield from by_shard(outcome.lags, outcome.settings.shards)
     yield ""
+    yield from _beside(outcome)
+    yield ""
     yield from _used(outcome)
     yield ""
     yield from _work(outcome)
     yield ""
     yield from _books(outcome)
+
+
+def _beside(outcome: Outcome) -> Iterator[str]:
+    """The same messages before these workers and others."""
+    yield f"{'Workers: runs at once (pollers)':<40}{'even load: p50':>16}{'p99':>9}{'herd: p50':>16}{'most':>9}"
+    for workers in (outcome.settings.workers, *OTHER_WORKERS):
+        other = outcome.with_workers(workers)
+        words = ", ".join(
+            f"{tier} {one.most:,}" + (f" ({one.pollers})" if one.pollers else "")
+            for tier, one in zip(TIERS, workers, strict=True)
+        )
+        figures = f"{other.rest.percentile(50):>14.2f} s{other.rest.percentile(99):>7.2f} s"
+        yield f"  {words:<38}{figures}{other.herd.percentile(50):>14.2f} s{other.herd.percentile(100):>7.2f} s"
 
 
 def _used(outcome: Outcome) -> Iterator[str]:

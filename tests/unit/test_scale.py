@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from benchmarks.scale.__main__ import main, played
+from benchmarks.scale.__main__ import main
 from benchmarks.scale.capacity import WRITE_UNITS, Meter
 from benchmarks.scale.cloud import Cloud
 from benchmarks.scale.due_index import CompactIndex
 from benchmarks.scale.ledger import closed
 from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
+from benchmarks.scale.played import played
 from benchmarks.scale.population import NEVER, Population, expected, made
 from benchmarks.scale.sent import Sent
 from benchmarks.scale.settings import Settings, Workers
@@ -116,9 +117,10 @@ def test_pages_of_the_index_hold_everything_that_waits_once_and_oldest_first(sma
 def test_a_partition_gives_a_second_no_more_than_it_has() -> None:
     meter = Meter(index_quota=40_000, base_partitions=1_000)
     taken = sum(meter.takes(shard=3, base=number, moved=2, now=number) for number in range(1_000))
-    assert taken == pytest.approx(2 * WRITE_UNITS / 2, abs=2)  # what it had at first, and what came back meanwhile
-    assert not meter.takes(shard=3, base=0, moved=2, now=1_000) or meter.throttled["index partition"]
-    assert meter.takes(shard=4, base=1, moved=2, now=1_000)
+    assert taken == WRITE_UNITS / 2
+    assert meter.throttled["index partition"] == 1_000 - taken
+    assert meter.takes(shard=4, base=1, moved=2, now=999)
+    assert meter.takes(shard=3, base=0, moved=2, now=1_000)
 
 
 # --- the whole ---------------------------------------------------------------------------------------------------
