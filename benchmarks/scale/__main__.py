@@ -3,7 +3,7 @@
     python -m benchmarks.scale                                 100,000 firings a minute, a herd of 100,000: minutes
     python -m benchmarks.scale --schedules 20000 --firings 1000 --herd 500 --shards 8 --minutes 2
     python -m benchmarks.scale --natural --minutes 4           as people write crontabs: a million in one second
-    python -m benchmarks.scale --workers 3500,1500 --pollers 350,150
+    python -m benchmarks.scale --workers 5000,1500 --ready
 
 The real dispatcher and ticker serve a population in arrays, between partitions, quotas and latencies as AWS publishes
 them (`capacity.py`), and workers that decide as the real ones do and take the time that is stated (`working.py`). It
@@ -15,16 +15,19 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
+from benchmarks import results
 from benchmarks.figures import Figure, report
 from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
 from benchmarks.scale.played import Outcome, Told, played
 from benchmarks.scale.population import Population, made
-from benchmarks.scale.report import HERD_SECONDS, P50_SECONDS, P99_SECONDS, lines, peak_megabytes
-from benchmarks.scale.settings import Settings, Workers
+from benchmarks.scale.report import HERD_SECONDS, OTHER_WORKERS, P50_SECONDS, P99_SECONDS, lines, peak_megabytes
+from benchmarks.scale.settings import Settings, Workers, held_ready, settings_for
 from cronfleet.domain.instant import MINUTE, to_text
 
 HELD, BROKEN, USAGE = 0, 1, 2
+SECTION: Final = "Ten million schedules"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in lines(outcome):
         print(line)
     print()
-    report(*_figures(outcome, options))
+    figures = _figures(outcome, options)
+    report(*figures)
+    if options.write:
+        results.write([replace(figure, command="benchmarks.scale") for figure in figures])
     took, computed = time.monotonic() - begin, time.process_time() - cpu
     print(f"{took:.0f} s, {computed:.0f} s of CPU, {peak_megabytes():,.0f} MB at most")
     return HELD if outcome.ledger.is_exact else BROKEN
@@ -64,31 +70,39 @@ def _population(options: argparse.Namespace) -> Population:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    pollers = options.pollers or (0, 0)
-    return replace(
-        Settings(),
-        shards=options.shards,
-        index_quota=options.index_quota,
-        tick_pollers=max(2, -(-options.shards // 10)),
+    make = held_ready if options.ready else Workers
+    others = {} if options.index_quota is None else {"index_quota": options.index_quota}
+    return settings_for(
+        options.shards,
         dispatcher_cpu=options.cpu,
-        workers=(Workers(options.workers[0], pollers[0]), Workers(options.workers[1], pollers[1])),
+        workers=(make(options.workers[0]), make(options.workers[1])),
         job_ms=options.job_ms,
         killed=options.killed,
+        **others,
     )
 
 
 def _figures(outcome: Outcome, options: argparse.Namespace) -> list[Figure]:
-    herd, rest = outcome.herd, outcome.rest
-    what = f"{len(outcome.cloud.population):,} schedules, {options.shards} shards"
-    figures = [
-        (f"lag of the even load, p50 ({what})", rest.percentile(50), P50_SECONDS),
-        (f"lag of the even load, p99 ({what})", rest.percentile(99), P99_SECONDS),
-        (f"a herd of {len(herd.ms):,} in one second, the last run ({what})", herd.percentile(100), HERD_SECONDS),
+    herd, even, runs = outcome.herd, outcome.rest, max(1, len(outcome.lags.ms))
+    load = f"{options.firings:,} firings a minute of {len(outcome.cloud.population):,} schedules"
+    if options.natural:
+        load = f"{len(outcome.cloud.population):,} schedules as crontabs are written"
+    timed = [
+        (f"lag, p50, {load}, simulated", even.percentile(50), P50_SECONDS),
+        (f"lag, p99, {load}, simulated", even.percentile(99), P99_SECONDS),
+        (f"lag, the last run of {len(herd.ms):,} due in one second, simulated", herd.percentile(100), HERD_SECONDS),
+    ]
+    ready = outcome.with_workers(OTHER_WORKERS[-1])
+    words = " and ".join(f"{one.most:,}" for one in OTHER_WORKERS[-1])
+    rest = [
+        (f"lag, p99 of all with pollers for {words} runs at once", f"{ready.lags.percentile(99):.2f} s"),
+        ("requests of the dispatcher for a firing", f"{outcome.cloud.meter.requests.total() / runs:.3f}"),
+        ("memory of the simulation", f"{peak_megabytes():,.0f} MB"),
     ]
     return [
-        Figure("Ten million schedules", words, f"{seconds:.2f} s", budget=f"{budget:g} s", kept=seconds <= budget)
-        for words, seconds, budget in figures
-    ]
+        Figure(SECTION, words, f"{seconds:.2f} s", budget=f"≤ {budget:g} s", kept=seconds <= budget)
+        for words, seconds, budget in timed
+    ] + [Figure(SECTION, words, measured) for words, measured in rest]
 
 
 def _progress(begin: float) -> Told:
@@ -116,14 +130,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--herd", type=_whole, default=100_000, help="due in the second in which the hour begins")
     parser.add_argument("--minutes", type=_positive, default=10, help="that are watched, the hour in their middle")
     parser.add_argument("--natural", action="store_true", help="the lines as they were found, and nothing else")
+    parser.add_argument("--write", action="store_true", help="put the figures into benchmarks/RESULTS.md")
     parser.add_argument("--shards", type=_positive, default=64)
     parser.add_argument("--seed", type=_whole, default=0)
     parser.add_argument("--workers", type=_pair, default=(500, 300), help="runs at once of standard,priority")
-    parser.add_argument(
-        "--pollers", type=_pair, default=None, help="provisioned ones of standard,priority; ten runs each"
-    )
+    parser.add_argument("--ready", action="store_true", help="with provisioned pollers for all of them")
     parser.add_argument("--job-ms", type=_whole, default=100, help="how long a job lasts")
-    parser.add_argument("--index-quota", type=_positive, default=64_000, help="write units of the index a second")
+    parser.add_argument("--index-quota", type=_positive, default=None, help="its write units a second")
     parser.add_argument("--cpu", type=float, default=0.2, help="seconds of CPU that 1,000 firings take the dispatcher")
     parser.add_argument("--killed", type=float, default=0.0, help="of all ticks, the part that dies in the middle")
     return parser.parse_args(arguments)

@@ -23,6 +23,10 @@ READ_UNITS: Final = 3_000
 QUOTA: Final = 40_000
 """Write units of the whole index in a second, before it is raised."""
 
+NEW_INDEX: Final = 4_000
+"""Of an index that has never had more, on demand, and was not warmed:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html"""
+
 LATENCIES: Final[Mapping[str, tuple[float, float]]] = {
     # median in ms, and how far 84 of 100 are above it, as a factor
     "read": (4.0, 1.5),

@@ -22,9 +22,6 @@ from simulator.loop import Killed, Loop, Process
 WARM_UP: Final = 3 * MINUTE
 """Before the first fire is due: by then ticks come every five seconds."""
 
-CALLS_OF_A_POLLER: Final = 10
-"""Invocations that a provisioned poller keeps going at once (docs: Lambda, SQS event source, provisioned mode)."""
-
 TICK_LIMIT: Final = 60 * SECOND
 """How long an invocation of the dispatcher may last."""
 
@@ -88,7 +85,7 @@ class Cloud:
         self._slow: dict[int, int] = {}
         """When the latest late change of an entry arrives: what comes after it arrives later still."""
         self._waiting: deque[tuple[Tick, int]] = deque()
-        self._free = settings.tick_pollers * CALLS_OF_A_POLLER
+        self._free = settings.ticks_at_once
         self._warm: list[Environment] = []
         self._each_minute()
 

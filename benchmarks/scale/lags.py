@@ -58,15 +58,16 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def table(lags: Lags, herd_second: int) -> Iterator[str]:
-    """p50, p99 and the most: of all, of the herd and of the rest, and of each tier."""
-    in_herd = lags.due == herd_second
-    yield f"{'':<26}{'runs':>12}{'p50':>9}{'p99':>9}{'most':>9}{'sent by':>10}"
-    rows = [("all", lags), ("due in the herd's second", lags.of(in_herd)), ("due at other times", lags.of(~in_herd))]
+    """p50, p99 and the most: of all, of the herd, of what came in its minute and of the rest, and of each tier."""
+    in_herd, beside = lags.due == herd_second, lags.due // 60 == herd_second // 60
+    yield f"{'':<27}{'runs':>12}{'p50':>9}{'p99':>9}{'most':>9}{'sent by':>10}"
+    rows = [("all", lags), ("due in the herd's second", lags.of(in_herd))]
+    rows += [("else in the herd's minute", lags.of(beside & ~in_herd)), ("due in other minutes", lags.of(~beside))]
     rows += [(f"tier {name}", lags.of(lags.tier == place)) for place, name in enumerate(TIERS)]
     for name, own in rows:
         figures = "".join(f"{own.percentile(percent):>7.2f} s" for percent in (50, 99, 100))
         latest = float(own.claimed_ms.max(initial=0)) / 1_000
-        yield f"  {name:<24}{len(own.ms):>12,}{figures}{latest:>+8.2f} s"
+        yield f"  {name:<25}{len(own.ms):>12,}{figures}{latest:>+8.2f} s"
 
 
 def histogram(lags: Lags) -> Iterator[str]:

@@ -43,9 +43,13 @@ class Ledger:
 
 
 def closed(population: Population, expected: NDArray[np.int64], sent: Sent, started_ms: NDArray[np.int64]) -> Ledger:
-    """Every start and end, by the worker's own decisions, against what was `expected`."""
+    """Every start and end, by the worker's own decisions, against what was `expected`.
+
+    A claim that comes very late takes a nominal more, past the minutes that are watched: that is left out.
+    """
     keys = np.asarray(sent.number).astype(np.int64) << 32 | np.asarray(sent.nominal)
     order = np.lexsort((started_ms, keys))
+    order = order[np.asarray(sent.nominal)[order] < 60 * population.minutes]
     own = keys[order]
     is_first = np.concatenate([[True], own[1:] != own[:-1]]) if len(own) else np.zeros(0, dtype=bool)
     first = np.zeros(len(keys), dtype=bool)

@@ -11,7 +11,7 @@ from benchmarks.scale.cloud import Cloud
 from benchmarks.scale.lags import Lags, lags_of
 from benchmarks.scale.ledger import Ledger, closed
 from benchmarks.scale.population import Population, expected
-from benchmarks.scale.settings import Settings, Workers
+from benchmarks.scale.settings import Settings, Workers, held_ready
 from benchmarks.scale.working import Started, worked
 from cronfleet.domain.instant import MINUTE
 
@@ -21,7 +21,7 @@ Told: TypeAlias = Callable[[int, int, int], None]
 LONGEST: Final = 30 * MINUTE
 """After the last minute, until what is still waiting is given up."""
 
-ENOUGH: Final = (Workers(20_000, 2_000), Workers(20_000, 2_000))
+ENOUGH: Final = (held_ready(20_000), held_ready(20_000))
 """Nobody ever waits for them: what is late then was sent late."""
 
 
@@ -50,8 +50,8 @@ class Outcome:
 
     @property
     def rest(self) -> Lags:
-        """What was due at other times."""
-        return self.lags.of(~self.in_herd)
+        """The even load: what was due in other minutes than that of the herd."""
+        return self.lags.of(self.lags.due // 60 != self.herd_second // 60)
 
     def with_workers(self, workers: tuple[Workers, Workers]) -> "Outcome":
         """The same, had these workers been there; its books are those of the workers that were."""

@@ -9,17 +9,17 @@ from benchmarks.scale.lags import by_minute, by_shard, histogram, table
 from benchmarks.scale.ledger import named
 from benchmarks.scale.played import Outcome
 from benchmarks.scale.population import TIERS
-from benchmarks.scale.settings import Workers
+from benchmarks.scale.settings import held_ready
 from cronfleet.domain.instant import SECOND, to_text
 
 P50_SECONDS, P99_SECONDS, HERD_SECONDS = 1.0, 3.0, 60.0
 """The budgets of docs/architecture.md: of the even load, and of the last run of a herd."""
 
 OTHER_WORKERS: Final = (
-    (Workers(500, 50), Workers(300, 30)),
-    (Workers(1_000), Workers(1_000)),
-    (Workers(1_500, 150), Workers(500, 50)),
-    (Workers(5_000, 500), Workers(1_500, 150)),
+    (held_ready(500), held_ready(300)),
+    (held_ready(1_000), held_ready(500)),
+    (held_ready(2_000), held_ready(1_000)),
+    (held_ready(5_000), held_ready(1_500)),
 )
 """What else might be set; dispatch is the same, so it costs nothing to look."""
 

@@ -32,6 +32,9 @@ REQUESTS_MS: Final = 18
 CHILD_MS: Final = 17
 """A forked child for the attempt (`benchmarks.worker_overhead`)."""
 
+FEWEST: Final = 5
+"""With which a mapping begins."""
+
 WARMED: Final = 1.3
 """How much more than the even load needs is there at the beginning: the installation has been running for long."""
 
@@ -60,14 +63,18 @@ def worked(sent: Sent, settings: Settings, minutes: int, seed: int) -> Started:
         jobs = rng.uniform(EVEN_JOBS, 2 - EVEN_JOBS, len(order)) * settings.job_ms
         held = (jobs + REQUESTS_MS + CHILD_MS).astype(int)
         even = len(own) / (minutes * 60_000) * (settings.job_ms + REQUESTS_MS + CHILD_MS + INVOKE_MS) * WARMED
-        at_ms[order], most[tier] = _queue(arrives[order].tolist(), held.tolist(), workers, int(even))
+        growth = (GROWTH_PROVISIONED if workers.ready_at_once else GROWTH_A_MINUTE) / settings.part
+        at_ms[order], most[tier] = _queue(arrives[order].tolist(), held.tolist(), workers, int(even), growth)
     return Started(at_ms, (most[0], most[1]))
 
 
-def _queue(arrives: list[int], held: list[int], workers: Workers, even: int) -> tuple[list[int], int]:
-    """When what arrives is started, first come first served; and how many servers there were in the end."""
-    servers = max(workers.ready, min(workers.most, max(5, even)))
-    gap = 60_000 / (GROWTH_PROVISIONED if workers.pollers else GROWTH_A_MINUTE)
+def _queue(arrives: list[int], held: list[int], workers: Workers, even: int, growth: float) -> tuple[list[int], int]:
+    """When what arrives is started, first come first served; and how many servers there were in the end.
+
+    There are as many as an `even` load needs, or are held ready; while anything waits, `growth` come a minute.
+    """
+    servers = min(workers.most, max(FEWEST, even, workers.ready_at_once))
+    gap = 60_000 / growth
     free = [arrives[0] if arrives else 0] * servers
     heapify(free)
     started, grown_at = [], float(free[0])

@@ -12,7 +12,7 @@ from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
 from benchmarks.scale.played import played
 from benchmarks.scale.population import NEVER, Population, expected, made
 from benchmarks.scale.sent import Sent
-from benchmarks.scale.settings import Settings, Workers
+from benchmarks.scale.settings import Settings, Workers, settings_for
 from benchmarks.scale.store import CompactStore
 from benchmarks.scale.working import worked
 from cronfleet.domain.claim import BatchId, ClaimOutcome
@@ -128,7 +128,7 @@ def test_a_partition_gives_a_second_no_more_than_it_has() -> None:
 
 def test_each_fire_runs_once_also_when_one_tick_in_ten_dies() -> None:
     people = population()
-    settings = Settings(shards=SHARDS, tick_pollers=2, killed=0.1)
+    settings = settings_for(SHARDS, killed=0.1)
     outcome = played(people, settings, seed=1, told=lambda *_: None)
     assert outcome.ledger.is_exact
     assert outcome.ledger.expected > 2_500
@@ -138,7 +138,7 @@ def test_each_fire_runs_once_also_when_one_tick_in_ten_dies() -> None:
 
 def test_a_message_that_was_never_sent_is_missed_in_the_books(small: Population) -> None:
     people = population()
-    cloud = Cloud(people, Settings(shards=SHARDS, tick_pollers=2), seed=0)
+    cloud = Cloud(people, settings_for(SHARDS), seed=0)
     wanted = expected(people)
     cloud.sent.number.append(int(wanted[0] >> 32))
     for column in (cloud.sent.nominal, cloud.sent.due):
@@ -158,8 +158,17 @@ def test_more_workers_make_a_herd_wait_less_and_pollers_held_ready_less_still() 
         for column in (sent.number, sent.nominal, sent.due, sent.sent_ms, sent.arrives_ms, sent.tier):
             column.append(number if column is sent.number else 0)
     latest = [
-        worked(sent, Settings(workers=(Workers(most, pollers), Workers(1))), 10, seed=0).at_ms.max()
-        for most, pollers in ((50, 0), (500, 0), (500, 50))
+        worked(sent, Settings(workers=(Workers(most, ready), Workers(1))), 10, seed=0).at_ms.max()
+        for most, ready in ((50, 0), (500, 0), (500, 500))
     ]
     assert latest[0] > latest[1] > latest[2]
     assert latest[2] == pytest.approx(5_000 / 500 * 143, rel=0.1)  # ten turns of a worker each
+
+
+def test_fires_past_the_watched_minutes_are_not_counted_against_anybody() -> None:
+    people = population()
+    sent = Sent()
+    for column in (sent.number, sent.nominal, sent.due, sent.sent_ms, sent.arrives_ms, sent.tier):
+        column.append(60 * MINUTES if column in (sent.nominal, sent.due) else 0)
+    ledger = closed(people, expected(people), sent, np.array([130_000]))
+    assert (len(ledger.invented), ledger.succeeded, ledger.first.any()) == (0, 0, False)
