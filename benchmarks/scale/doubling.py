@@ -6,9 +6,9 @@
 
 Each plays an eighth of an installation through the two minutes around the herd, and says what the whole comes to:
 `sent` is how late the last message of the herd was sent, after it was due; `enough` how late the last run of the herd
-started, were there always a worker; then the same with the product's workers, and with pollers held ready for 5,000
-runs at once of the tier standard and 1,500 of priority, with which is said too how late the even load was. It exits 1
-where a fire was lost, doubled or invented.
+started, were there always a worker; then the same with the product's workers, and with 5,000 runs at once of the tier
+standard and 1,500 of priority, as many of them ready as pollers allow. `even p99` is that of the other minute, with the
+latter. It exits 1 where a fire was lost, doubled or invented.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from benchmarks.scale.mix import HERD_AT, lines_of, measured, natural
 from benchmarks.scale.played import ENOUGH, Outcome, played
 from benchmarks.scale.population import Population, made
 from benchmarks.scale.report import peak_megabytes
-from benchmarks.scale.settings import Settings, held_ready, parted, settings_for
+from benchmarks.scale.settings import MOST_READY, Settings, Workers, held_ready, parted, settings_for
 from cronfleet.domain.instant import MINUTE
 
 MINUTES: Final = 2
@@ -32,7 +32,7 @@ PART: Final = 8
 """One of so many equal parts of each installation is played: of its shards, what they are put to, workers and quotas.
 Shards share nothing but quotas and workers, so the parts are alike, and each figure is the whole's."""
 
-READY: Final = (parted(held_ready(5_000), PART), parted(held_ready(1_500), PART))
+READY: Final = (parted(Workers(5_000, MOST_READY), PART), parted(held_ready(1_500), PART))
 
 
 @dataclass(frozen=True, slots=True)

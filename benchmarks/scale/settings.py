@@ -7,6 +7,9 @@ CALLS_OF_A_POLLER: Final = 10
 """Invocations that a provisioned poller keeps going at once:
 https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html"""
 
+MOST_READY: Final = 2_000
+"""Runs at once behind as many pollers as a mapping may hold ready: 200. More come as they are needed, 1,000 a minute."""
+
 LAMBDA_MB_OF_A_CORE: Final = 1_769
 DISPATCHER_MB: Final = 1_024
 """`infra/constructs/dispatcher.py`."""
@@ -56,7 +59,10 @@ class Settings:
     @property
     def cpu_ms_a_firing(self) -> float:
         """On the part of a core that the function has."""
-        return self.dispatcher_cpu * LAMBDA_MB_OF_A_CORE / DISPATCHER_MB
+        return self.dispatcher_cpu * MOST_READY: Final = 2_000
+"""Runs at once behind as many pollers as a mapping may hold ready: 200. More come as they are needed, 1,000 a minute."""
+
+LAMBDA_MB_OF_A_CORE / DISPATCHER_MB
 
 
 def settings_for(shards: int, part: int = 1, **others: Any) -> Settings:
