@@ -8,7 +8,7 @@ CALLS_OF_A_POLLER: Final = 10
 https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html"""
 
 MOST_READY: Final = 2_000
-"""Runs at once behind as many pollers as a mapping may hold ready: 200. More come as they are needed, 1,000 a minute."""
+"""Runs at once behind as many pollers as a mapping may hold ready (200). More come as they are needed."""
 
 LAMBDA_MB_OF_A_CORE: Final = 1_769
 DISPATCHER_MB: Final = 1_024
@@ -59,10 +59,7 @@ class Settings:
     @property
     def cpu_ms_a_firing(self) -> float:
         """On the part of a core that the function has."""
-        return self.dispatcher_cpu * MOST_READY: Final = 2_000
-"""Runs at once behind as many pollers as a mapping may hold ready: 200. More come as they are needed, 1,000 a minute."""
-
-LAMBDA_MB_OF_A_CORE / DISPATCHER_MB
+        return self.dispatcher_cpu * LAMBDA_MB_OF_A_CORE / DISPATCHER_MB
 
 
 def settings_for(shards: int, part: int = 1, **others: Any) -> Settings:
