@@ -17,9 +17,10 @@ from cronfleet.domain.tenant import Tenant
 from cronfleet.services.access import Caller
 from cronfleet.services.changing import Conditions
 from cronfleet.services.schedules import Schedules
-from tests.integration.test_races import HANDS, race
+from tests.integration.test_races import HANDS
 from tests.support.builders import cron
 from tests.support.emulator import client
+from tests.support.races import race
 from tests.support.settable_clock import CountingIds
 from tests.support.stores import dynamodb_engine, moto_engine
 

@@ -1,9 +1,6 @@
 """Many hands on one item: exactly one wins, on an engine whose conditional writes are atomic."""
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +24,7 @@ from cronfleet.services.audit_log import AuditLog
 from cronfleet.services.sealing import Sealer
 from tests.support.emulator import client
 from tests.support.examples import TENANT, audit, changed, claim_of, run, run_timer, waiting
+from tests.support.races import race
 from tests.support.settable_clock import NOON, SettableClock
 from tests.support.stores import dynamodb_engine, moto_engine
 from tests.support.world import Notes
@@ -46,23 +44,6 @@ def stores(request: pytest.FixtureRequest) -> Iterator[list[Any]]:
     with dynamodb_engine(client("dynamodb", endpoint)) as engine:
         clients = [client("dynamodb", endpoint) for _ in range(HANDS)]
         yield [DynamoJobStore(engine.prefix, one, SettableClock()) for one in clients]
-
-
-def race(stores: list[Any], act: Callable[[Any, int], Any]) -> list[Any]:
-    """What each hand got; all start at the same moment, and take turns as often as threads can."""
-    gate = threading.Barrier(HANDS)
-
-    def start(number: int) -> Any:
-        gate.wait()
-        return act(stores[number], number)
-
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        with ThreadPoolExecutor(HANDS) as pool:
-            return list(pool.map(start, range(HANDS)))
-    finally:
-        sys.setswitchinterval(usual)
 
 
 @pytest.mark.parametrize("turn", range(ROUNDS))

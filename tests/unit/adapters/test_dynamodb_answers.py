@@ -1,12 +1,9 @@
 """What DynamoDB's answers mean to the job store: won, lost, no answer, impossible, or a mistake of ours."""
 
-from collections.abc import Callable
 from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
 from cronfleet.adapters.dynamodb import database, transactions
 from cronfleet.adapters.dynamodb.items.chains import head_item
@@ -18,34 +15,11 @@ from cronfleet.domain.claim import BatchId, ClaimOutcome
 from cronfleet.domain.lease import SLOT
 from cronfleet.ports.job_store import CreateTimer, InsertAudit, NoAnswer, Refused, UpdateTimer
 from cronfleet.ports.target import FenceLost
+from tests.support.answers import SILENCES, Answers, error, name_of
 from tests.support.examples import audit, changed, claim_of, run, waiting
 from tests.support.settable_clock import NOON, SettableClock
 
 BATCH = BatchId(0, 1, 1)
-
-
-class Answers:
-    """A client that gives the answers it was told to, in order, and remembers what was asked."""
-
-    def __init__(self, *answers: Any) -> None:
-        self._answers = list(answers)
-        self.requests: list[tuple[str, dict[str, Any]]] = []
-        self.meta = boto3.client("dynamodb", region_name="us-east-1").meta
-
-    def __getattr__(self, operation: str) -> Callable[..., Any]:
-        def call(**request: Any) -> Any:
-            self.requests.append((operation, request))
-            answer = self._answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return call
-
-
-def error(code: str, status: int = 400, **fields: Any) -> ClientError:
-    response: Any = {"Error": {"Code": code, "Message": ""}, "ResponseMetadata": {"HTTPStatusCode": status}, **fields}
-    return ClientError(response, "UpdateItem")
 
 
 def cancelled(*reasons: Any) -> ClientError:
@@ -60,30 +34,11 @@ NONE = {"Code": "None"}
 CONFLICT = {"Code": "TransactionConflict"}
 NO_HEAD: dict[str, Any] = {}
 """What is answered where no chain has begun."""
-URL = "http://localhost"
-
-SILENCES = [
-    error("ProvisionedThroughputExceededException"),
-    error("ThrottlingException"),
-    error("RequestLimitExceeded"),
-    error("TransactionConflictException"),
-    error("InternalServerError", 500),
-    error("ServiceUnavailable", 503),
-    error("SomethingNew", 502),
-    ConnectTimeoutError(endpoint_url=URL),
-    ReadTimeoutError(endpoint_url=URL),
-    EndpointConnectionError(endpoint_url=URL),
-    ResponseParserError("half an answer"),
-]
 
 
 def store_that_hears(*answers: Any) -> tuple[DynamoJobStore, Answers]:
     client: Any = Answers(*answers)
     return DynamoJobStore("test", client, SettableClock()), client
-
-
-def name_of(silence: Exception) -> str:
-    return silence.response["Error"]["Code"] if isinstance(silence, ClientError) else type(silence).__name__
 
 
 @pytest.mark.parametrize("silence", SILENCES, ids=name_of)
