@@ -107,7 +107,13 @@ class Chain:
     """One installation with one shard. `parts` holds, by name of the part, what was counted since `start_counting`."""
 
     def __init__(
-        self, dynamodb: Any, prefix: str, counted: Counted, clock: SettableClock, store_clock: SteadyClock | None = None
+        self,
+        dynamodb: Any,
+        prefix: str,
+        counted: Counted,
+        clock: SettableClock,
+        store_clock: SteadyClock | None = None,
+        claiming: Claiming = Claiming.BATCHED,
     ) -> None:
         """`counted()` bills what `dynamodb` is asked inside its context.
 
@@ -117,7 +123,7 @@ class Chain:
         self.ids = CountingIds()
         self.sqs = MeteredSqs(self.clock)
         self._counted = counted
-        self.store = DynamoJobStore(prefix, dynamodb, store_clock or self.clock, claiming=Claiming.BATCHED)
+        self.store = DynamoJobStore(prefix, dynamodb, store_clock or self.clock, claiming=claiming)
         self.receipts = DynamoReceipts(prefix, dynamodb, store_clock or self.clock)
         self.targets = Targets(succeeds)
         self.parts: dict[str, Part] = {}
@@ -225,11 +231,11 @@ class Chain:
         self.sweep()
 
 
-def metered_chain() -> Chain:
+def metered_chain(claiming: Claiming = Claiming.BATCHED) -> Chain:
     """A chain whose every request is counted in memory, by the rules of `charges`."""
     clock = SettableClock(NOON)
     dynamodb = MeteredDynamoDB(PREFIX, clock)
-    return Chain(dynamodb, PREFIX, dynamodb.counted, clock)
+    return Chain(dynamodb, PREFIX, dynamodb.counted, clock, claiming=claiming)
 
 
 def _digest(number: int, size: int) -> str:

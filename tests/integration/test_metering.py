@@ -10,8 +10,14 @@ import pytest
 from benchmarks.metering.chain import Chain, metered_chain
 from benchmarks.metering.dynamodb import Bill, Charged
 from benchmarks.metering.scenarios import IDLE, SCENARIOS, Scenario
+from benchmarks.metering.statements import as_update
 from cronfleet.adapters.system.clock import SystemClock
+from cronfleet.domain.claim import BatchId
+from cronfleet.ports.claiming import Claiming
+from cronfleet.ports.job_store import CreateTimer
+from tests.support.examples import claim_of, waiting
 from tests.support.settable_clock import NOON, SettableClock
+from tests.support.stores import metered_engine
 from tests.support.tables import create_tables, delete_tables
 
 pytestmark = pytest.mark.emulator
@@ -102,3 +108,44 @@ def test_the_emulator_charges_as_we_do_but_for_quirks_that_have_a_name(emulated:
         assert asked == [(one.operation, one.failed) for one in theirs], name
         unlike = [pair for pair in zip(ours, theirs, strict=True) if quirk(*pair) == "unexplained"]
         assert not unlike, name
+
+
+def units_of(chain: Chain, operations: frozenset[str]) -> float:
+    parts = chain.parts.values()
+    return sum(one.writes for part in parts for one in part.bill.requests if one.operation in operations)
+
+
+@pytest.mark.parametrize("scenario", PLAYED, ids=lambda one: one.name)
+def test_claims_cost_the_same_units_together_as_one_by_one(scenario: Scenario) -> None:
+    """The emulator, which charges a statement as one unit, cannot say so; but it says what single claims cost."""
+    together, single = metered_chain(), metered_chain(Claiming.SINGLE)
+    for chain in (together, single):
+        scenario.play(chain, FIRINGS)
+    writes = frozenset({"BatchExecuteStatement", "UpdateItem"})
+    assert units_of(together, writes) == units_of(single, writes)
+
+
+def test_a_statement_whose_condition_fails_is_charged_and_the_answer_shows_what_is_stored() -> None:
+    engine = metered_engine()
+    first, second = waiting("first"), waiting("second")
+    engine.store.commit([CreateTimer(first), CreateTimer(second)])
+    engine.store.claim(BatchId(0, 1, 1), [claim_of(first)])
+    with engine.client.counted() as bill:
+        engine.store.claim(BatchId(0, 1, 2), [claim_of(first), claim_of(second)])
+    [request] = bill.requests
+    assert (request.operation, request.writes, request.failed) == ("BatchExecuteStatement", 1.0 + 3.0, False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'DELETE FROM "t" WHERE "pk" = ? AND "sk" = ? AND "rev" = ?',
+        'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "rev" = ?',
+        'UPDATE "t" SET "a" = "a" + ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ?',
+        'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ? OR "rev" = ?',
+        'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ? RETURNING ALL NEW *',
+    ],
+)
+def test_a_statement_that_is_not_known_is_refused_and_not_miscounted(statement: str) -> None:
+    with pytest.raises(ValueError, match="known"):
+        as_update(statement, [{"S": "x"}] * statement.count("?"))

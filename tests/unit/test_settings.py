@@ -80,6 +80,16 @@ def test_an_identity_provider_without_an_audience_is_not_let_in() -> None:
         from_environment(environment={**WHOLE, settings.OIDC_ISSUER: "https://id.example.com"})
 
 
+@pytest.mark.parametrize(("written", "claiming"), [("", "batched"), ("batched", "batched"), ("single", "single")])
+def test_claims_go_in_batches_unless_one_by_one_is_chosen(written: str, claiming: str) -> None:
+    assert from_environment(environment={**WHOLE, settings.CLAIMS: written}).claiming == claiming
+
+
+def test_a_way_of_claiming_that_there_is_not_is_refused() -> None:
+    with pytest.raises(SettingsError, match="CRONFLEET_CLAIMS is 'both': write batched or single"):
+        from_environment(environment={**WHOLE, settings.CLAIMS: "both"})
+
+
 @pytest.mark.parametrize(("written", "is_on"), [("", False), ("false", False), ("true", True)])
 def test_long_workers_are_off_unless_they_are_switched_on(written: str, is_on: bool) -> None:
     assert from_environment(environment={**WHOLE, settings.LONG_WORKERS: written}).has_long_workers is is_on

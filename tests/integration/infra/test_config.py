@@ -70,6 +70,12 @@ def test_restored_tables_have_a_prefix_of_their_own_and_nothing_else_is_renamed(
         chosen(tables__prefix="Restored!")
 
 
+def test_claims_go_in_batches_unless_one_by_one_is_chosen() -> None:
+    assert (chosen().claiming, chosen(claims="single").claiming) == ("batched", "single")
+    with pytest.raises(ConfigError, match=r"'claims' is 'both': write batched or single"):
+        chosen(claims="both")
+
+
 def test_every_choice_there_is_stands_in_the_guide() -> None:
     context = Context({})
     read(context)
