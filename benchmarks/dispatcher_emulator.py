@@ -27,7 +27,7 @@ from benchmarks.figures import Figure, report
 from benchmarks.one_tick import Served
 from cronfleet import settings
 from cronfleet.adapters.dynamodb.items.timers import timer_item
-from cronfleet.ports.claiming import Claiming
+from cronfleet.domain.claiming import Claiming
 from local import surroundings
 from tests.support.builders import cron, timer
 from tests.support.emulator import client, emulator

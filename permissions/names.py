@@ -111,9 +111,7 @@ class Names(Walk):
         if isinstance(found, tuple):
             module, name = found
             return module.name.startswith("cronfleet.ports") and bool(self._classes_in_alias(module, name))
-        if not isinstance(found, Class) or found.is_enumeration:
-            return False
-        is_ours = found.module.name.startswith("cronfleet.ports")
+        is_ours = isinstance(found, Class) and found.module.name.startswith("cronfleet.ports")
         return is_ours and self._admitted.classes(function.module, node) is not None
 
     def _classes_named(self, node: ast.expr) -> Sequence[Class] | None:

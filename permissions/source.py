@@ -115,11 +115,6 @@ class Class:
             elif isinstance(node, ast.Assign):
                 self.assigned |= {one.id: node.value for one in node.targets if isinstance(one, ast.Name)}
 
-    @property
-    def is_enumeration(self) -> bool:
-        """Whether its objects are there without anybody making them."""
-        return any(last_name(base).endswith("Enum") for base in self.node.bases)
-
     @cached_property
     def attributes(self) -> frozenset[str]:
         """Every attribute that it gives itself."""

@@ -16,6 +16,7 @@ from cronfleet.adapters.sqs.messages import decode_run, decode_tick
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
 from cronfleet.domain.attempt import Result
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.overlap import Overlap
@@ -24,7 +25,6 @@ from cronfleet.domain.run import Outcome
 from cronfleet.domain.schedule import Policies, Timer
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.clock import SteadyClock
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Final
 
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.shard import MAX_SHARDS
-from cronfleet.ports.claiming import Claiming
 from cronfleet.settings import DEFAULT_SHARDS
 from infra.config.alarms import Alarms, alarms_of
 from infra.config.api import HOST, Api, api_of, matching

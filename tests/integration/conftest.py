@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cronfleet.ports.claiming import Claiming
+from cronfleet.domain.claiming import Claiming
 from tests.support import stores
 from tests.support.emulator import client, emulator
 

@@ -10,12 +10,12 @@ from cronfleet.adapters.dynamodb import database, schema
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.domain.backlog import Backlog, Stretch
 from cronfleet.domain.claim import BatchId, Claim, ClaimOutcome, RunClaim, ScheduleClaim, SkippedRange
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.domain.zone_stamp import ZoneStamp
-from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.job_store import CreateTimer, InsertRunTimer
 from tests.support import stores
 from tests.support.emulator import client

@@ -13,7 +13,7 @@ from benchmarks.metering.scenarios import IDLE, SCENARIOS, Scenario
 from benchmarks.metering.statements import as_update
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.claim import BatchId
-from cronfleet.ports.claiming import Claiming
+from cronfleet.domain.claiming import Claiming
 from cronfleet.ports.job_store import CreateTimer
 from tests.support.examples import claim_of, waiting
 from tests.support.settable_clock import NOON, SettableClock

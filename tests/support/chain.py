@@ -17,9 +17,9 @@ import boto3
 import time_machine
 
 from cronfleet import settings
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.instant import SECOND, Instant, to_datetime
 from cronfleet.domain.lease import SLOT, slot_of
-from cronfleet.ports.claiming import Claiming
 from functions.api import handler as api
 from functions.clerk import handler as clerk
 from functions.dispatcher import handler as dispatcher

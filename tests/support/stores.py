@@ -15,8 +15,8 @@ from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_clien
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.schedule import Timer
-from cronfleet.ports.claiming import Claiming
 from tests.support.moto import mocked_aws
 from tests.support.settable_clock import SettableClock
 from tests.support.tables import create_tables, delete_tables

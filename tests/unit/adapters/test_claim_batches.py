@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError
 from cronfleet.adapters.dynamodb import claim_batches, database
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.domain.claim import BatchId, ClaimOutcome, RunClaim
-from cronfleet.ports.claiming import CLAIMS_AT_ONCE, Claiming
+from cronfleet.domain.claiming import Claiming
+from cronfleet.ports.claiming import CLAIMS_AT_ONCE
 from cronfleet.ports.job_store import CreateTimer, InsertRunTimer
 from tests.support.answers import SILENCES, Answers, error, name_of
 from tests.support.examples import TENANT, claim_of, run_timer, waiting

@@ -30,8 +30,8 @@ class Runs:
         place = (schema.RUNS, key, "a")
         self._database.update(*place, "b")
 
-    def claim(self, way: "Way") -> None:
-        self._database.update_all(schema.SCHEDULES, [])
+    def claim(self, changes: list[str]) -> None:
+        self._database.update_all(schema.SCHEDULES, changes)
 
     def due(self) -> object:
         return self._database.query(schema.SCHEDULES, "a", {}, limit=1, index=schema.DUE)
@@ -47,12 +47,9 @@ def _action(database: Database, write: "Write"):
         case CheckCalendar():
             return {"ConditionCheck": {"TableName": database.name(schema.CALENDARS), "Key": {}}}
 
-from cronfleet.ports.writes import CheckCalendar, PutEntry, Way, Write
+from cronfleet.ports.writes import CheckCalendar, PutEntry, Write
 """
 PORT = """
-from enum import Enum
-class Way(Enum):
-    ONE = 1
 class PutEntry:
     entry: str
 class CheckCalendar:
@@ -116,8 +113,7 @@ GET = {("get", "runs", "")}
             GET,
         ),
         ("def handle(event): bootstrap.store().put_run('a')", {("update", "runs", "")}),
-        # The members of an enumeration are there without anybody making them.
-        ("def handle(event): bootstrap.store().claim(event)", {("update_all", "schedules", "")}),
+        ("def handle(event): bootstrap.store().claim([])", {("update_all", "schedules", "")}),
         ("def handle(event): bootstrap.store().due()", {("query", "schedules", "due")}),
         (
             "from cronfleet.ports.writes import PutEntry\ndef handle(event): bootstrap.store().commit([PutEntry('a')])",

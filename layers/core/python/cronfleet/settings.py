@@ -11,12 +11,12 @@ from typing import Final
 
 from cronfleet.domain import shard
 from cronfleet.domain.attempt_line import Lines
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.hold import ANYWHERE, Here
 from cronfleet.domain.run import LONG_QUEUE, Lane
 from cronfleet.domain.shard import MAX_SHARDS
 from cronfleet.domain.span import DEFAULT_LATE_SECONDS, DEFAULT_RATIO, Keeping
 from cronfleet.domain.tenant import TIERS
-from cronfleet.ports.claiming import Claiming
 
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
 SHARDS: Final = "CRONFLEET_SHARDS"

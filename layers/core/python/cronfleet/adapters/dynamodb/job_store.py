@@ -31,8 +31,8 @@ from cronfleet.adapters.dynamodb.shards import DynamoShards
 from cronfleet.adapters.dynamodb.slots import DynamoSlots
 from cronfleet.adapters.dynamodb.tenants import DynamoTenants
 from cronfleet.adapters.dynamodb.versions import DynamoVersions
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.hold import ANYWHERE, Here
-from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.clock import SteadyClock
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from cronfleet.adapters.dynamodb.records import JsonAttribute
 from cronfleet.adapters.dynamodb.transactions import timer_condition
 from cronfleet.domain.books import Books
 from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, DueItem, RunTimer, Unreadable
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.hold import Here
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
@@ -23,7 +24,6 @@ from cronfleet.domain.reason import Reason
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.ports import cursors
 from cronfleet.ports.bound import Kept, bound_item
-from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.job_store import Page
 
 MAX_BATCH_PAGES: Final = 20
