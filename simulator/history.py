@@ -87,6 +87,8 @@ class History:
     """By the fire and until when: one that was asked for again, its reply having been lost, is the same."""
     of_the_future: list[tuple[int, str]] = field(default_factory=list)
     """True time, and what was written then that only a wrong clock can have said."""
+    landed_late: int = 0
+    """Requests that arrived after the invocation that had sent them was dead."""
     announced: list[tuple[int, str]] = field(default_factory=list)
     """True time and id of every batch that was announced."""
     buried: list[tuple[int, str]] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """Virtual time, and invocations that stand still at every call through a port.
 
-An invocation runs in a greenlet of its own. Whatever it asks of the world takes (virtual) time, and in that time
-anything else may happen: others work, it is killed, its reply is lost. Nothing here reads a real clock.
+An invocation runs in a greenlet of its own, and each call that it makes side by side with others in one more. Whatever
+it asks of the world takes (virtual) time, and in that time anything else may happen: others work, it is killed, its
+reply is lost. Nothing here reads a real clock.
 """
 
 import heapq
@@ -54,7 +55,13 @@ class Process:
         self._clock_error = clock_error
         self._drift = drift
         self._greenlet: greenlet | None = None
-        self._naps = 0
+        self._strands: dict[greenlet, None] = {}
+        self._on_their_way: set[greenlet] = set()
+        self._naps: dict[greenlet, int] = {}
+        self._nap_numbers = count()
+        self._is_dying = False
+        self.lands: Callable[[], bool] = lambda: False
+        """Whether a request that was on its way when the invocation died arrives all the same."""
         self.times_set = 0
         """How often its clock was set."""
 
@@ -74,25 +81,66 @@ class Process:
         self._greenlet = greenlet(run)
         self._greenlet.switch()
 
-    def sleep(self, milliseconds: int) -> None:
-        """Called from inside: stand still while so much true time passes."""
-        self._naps += 1
-        nap = self._naps
-        self.loop.after(milliseconds, lambda: self._wake(nap))
+    def sleep(self, milliseconds: int, *, sends: bool = False) -> None:
+        """Called from inside: stand still while so much true time passes; with `sends` it is a request's way there."""
+        self.loop.after(milliseconds, self.waker())
+        me = getcurrent()
+        if sends:
+            self._on_their_way.add(me)
+        self.stand_still()
+        self._on_their_way.discard(me)
+
+    def waker(self) -> Action:
+        """Called from inside: what lets it go on from where it will stand still next."""
+        me, nap = getcurrent(), next(self._nap_numbers)
+        self._naps[me] = nap
+        return lambda: self._wake(me, nap)
+
+    def stand_still(self) -> None:
+        """Called from inside: until it is woken."""
         hub = getcurrent().parent
         assert hub is not None
         hub.switch()
 
-    def _wake(self, nap: int) -> None:
-        if not self.is_over and nap == self._naps and self._greenlet is not None:
-            self._greenlet.parent = getcurrent()
-            self._greenlet.switch()
+    def _wake(self, sleeper: greenlet, nap: int) -> None:
+        if self._naps.get(sleeper) == nap:
+            del self._naps[sleeper]
+            sleeper.parent = getcurrent()
+            sleeper.switch()
+
+    def spin(self, body: Action) -> None:
+        """Called from inside: run `body` as a strand of its own up to where it stands still, and come back."""
+
+        def run() -> None:
+            try:
+                body()
+            except Killed:
+                if not self._is_dying:
+                    # The whole invocation dies of it, at this very moment.
+                    self.loop.after(0, self.kill)
+            finally:
+                self._strands.pop(strand, None)
+
+        strand = greenlet(run)
+        self._strands[strand] = None
+        strand.switch()
 
     def kill(self) -> None:
-        """Called from outside: it dies where it stands. What it wrote stays written."""
-        if not self.is_over and self._greenlet is not None:
-            self._greenlet.parent = getcurrent()
-            self._greenlet.throw(Killed)
+        """Called from outside: it dies where it stands. What it wrote stays written; of the requests that its strands
+        have under way, some arrive later.
+        """
+        if self.is_over or self._greenlet is None:
+            return
+        self._is_dying = True
+        for strand in tuple(self._strands):
+            if not (strand in self._on_their_way and self.lands()):
+                self._throw(strand)
+        self._throw(self._greenlet)
+
+    def _throw(self, victim: greenlet) -> None:
+        self._naps.pop(victim, None)
+        victim.parent = getcurrent()
+        victim.throw(Killed)
 
     # --- its clock ---------------------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ class Weather:
         self.history = history
         self._budget = 0.0
         self._budget_at = 0
+        self.batches_claims = True
+        """Whether claims go in requests of many, or one by one."""
 
     def calm(self) -> None:
         """No more faults from now on."""
@@ -85,10 +87,25 @@ class Wire:
         """Keep it for the checkers."""
         self._weather.history.deferrals.setdefault((deferred.fire, deferred.until), deferred)
 
+    @property
+    def batches_claims(self) -> bool:
+        """Whether claims go in requests of many."""
+        return self._weather.batches_claims
+
+    def takes_statement(self) -> bool:
+        """Whether one of a request's statements is carried out: it may be throttled alone."""
+        return not self._weather.strikes("throttle") and self._weather.takes_write(self._process.loop.now)
+
     def call(self, name: str, effect: Callable[[], Any]) -> Any:
         """`effect`, there and back. Raises `NoAnswer` or `Killed`."""
         weather, process = self._weather, self._process
-        process.sleep(weather.latency())
+        process.sleep(weather.latency(), sends=True)
+        if process.is_over:
+            # Its invocation has died since. Nobody hears the answer.
+            weather.history.landed_late += 1
+            weather.history.note(process.loop.now, process.name, name, "late")
+            effect()
+            raise Killed
         if weather.strikes("clock_step"):
             process.step_clock(weather.rng.choice(CLOCK_STEPS))
         if weather.strikes("crash"):
@@ -140,8 +157,23 @@ class WiredStore:
         return 0 if abs(error) < 1_000 else error - 1_000 if error > 0 else error + 1_000
 
     def claim(self, batch_id: Any, claims: Sequence[Any]) -> list[ClaimOutcome]:
-        """Claims go one by one; each may stay unanswered."""
-        return [self._claim_one(batch_id, claim) for claim in claims]
+        """Claims go in one request, or one by one; either way each may stay unanswered."""
+        if not self._wire.batches_claims:
+            return [self._claim_one(batch_id, claim) for claim in claims]
+        try:
+            outcomes: list[ClaimOutcome] = self._wire.call(
+                "claims", lambda: [self._stated(batch_id, claim) for claim in claims]
+            )
+        except NoAnswer:
+            return [ClaimOutcome.UNANSWERED] * len(claims)
+        return outcomes
+
+    def _stated(self, batch_id: Any, claim: Any) -> ClaimOutcome:
+        """One of a request's statements: the partition may take this one, and not the next."""
+        if not self._wire.takes_statement():
+            return ClaimOutcome.UNANSWERED
+        (outcome,) = self._store.claim(batch_id, [claim])
+        return ClaimOutcome(outcome)
 
     def _claim_one(self, batch_id: Any, claim: Any) -> ClaimOutcome:
         try:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
-from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.errand import ErrandKind, ErrandMessage
 from cronfleet.domain.errors import (
     ClockSkewed,
@@ -51,6 +50,7 @@ from simulator.faults import MINUTE, Faults
 from simulator.history import History, Notes, Request
 from simulator.jobs import Jobs
 from simulator.loop import Loop, Process
+from simulator.strands import Strands
 from simulator.watched import WatchedLeases, WatchedRuns
 from simulator.wire import Weather, Wire, WiredQueue, WiredStore
 
@@ -58,6 +58,8 @@ START: Final = 1_796_040_000_000
 """2026-11-30T12:00:00Z: when every world begins."""
 
 SHARDS: Final = 2
+BATCHED: Final = 0.75
+"""In so many worlds claims go in requests of many; the rest stands on an engine that cannot do that."""
 DEAD_VISIBILITY: Final = 6 * MINUTE
 WORN_OUT: Final = (0.0, 0.2, 0.6)
 """How often a message that comes back goes to the dead-letter queue, where workers die or the store is silent."""
@@ -108,6 +110,7 @@ class World:
         self.loop = loop or Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
+        self.weather.batches_claims = random.Random(f"{seed}/claims").random() < BATCHED
         self.rng = random.Random(f"{seed}/world")
         self.functions = Functions(self.loop, self.weather)
         self.store = MemoryJobStore(_TrueTime(self.loop), LaggingIndex(self.loop, self.weather), here)
@@ -211,7 +214,7 @@ class World:
             errand_queue=WiredQueue(
                 partial(self.errands.put, delay_seconds=0), Wire(self.weather, process), self.weather
             ),
-            side_by_side=OneByOne(),
+            side_by_side=Strands(process, self.weather),
             clock=process,
             ids=self.ids,
             telemetry=self._notes,

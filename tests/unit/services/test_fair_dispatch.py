@@ -263,7 +263,8 @@ class SlowStore:
 def served(world: World, milliseconds: int) -> tuple[int, Instant]:
     dispatcher = world.dispatcher(shards=SHARDS)
     slow: Any = SlowStore(world, milliseconds)
-    dispatcher._store = dispatcher._changes._store = slow
+    for part in (dispatcher, dispatcher._changes, dispatcher._carrying_out):
+        part._store = slow
     began_at = world.clock.now()
     report = dispatcher.tick(Tick(SHARD, slot_of(began_at)), began_at + MINUTE)
     return report.fires, world.clock.now() - began_at

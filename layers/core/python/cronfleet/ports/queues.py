@@ -11,6 +11,9 @@ from cronfleet.domain.run_spans import Delivery
 MAX_DELAY_SECONDS: Final = 900
 """The longest delay that a queue takes per message (SQS: SendMessage, DelaySeconds)."""
 
+SENDS_AT_ONCE: Final = 10
+"""Messages that a queue takes in one request (SQS: SendMessageBatch)."""
+
 
 @dataclass(frozen=True, slots=True)
 class DelayedMessage:
@@ -36,7 +39,8 @@ class RunQueue(Protocol):
     """The run queues, one per tier; messages of one tenant form one fair group."""
 
     def send(self, messages: Sequence[DelayedMessage]) -> Sequence[DelayedMessage]:
-        """Send all, each to its tier's queue, in as few requests as limits of count and bytes allow.
+        """Send all, each to its tier's queue, in as few requests as limits of count and bytes allow: `SENDS_AT_ONCE` of
+        one queue are one request.
 
         Returns those that were not accepted, so that exactly they are sent again; empty when all were.
         A request without an answer counts as not accepted: a copy is harmless, a loss is not.

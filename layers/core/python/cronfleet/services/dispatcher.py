@@ -1,8 +1,7 @@
 """The dispatcher: turns what is due in one shard into runs. Claims first, loses nothing.
 
-The order of its steps is the promise (docs/architecture.md, Dispatch): the batch is written, then announced, and
-only then claimed; so whoever takes the shard after a crash finds the one open batch, issues its claims again under
-the same batch id, and knows for each whether it was won.
+It decides here what is claimed, skipped and deferred; `carrying_out.py` does it, batch by batch, in the order that is
+the promise (docs/architecture.md, Dispatch).
 """
 
 from collections import defaultdict
@@ -14,13 +13,9 @@ from typing import Final
 from cronfleet.domain.allotment import Draft, by_tenant
 from cronfleet.domain.claim import (
     MAX_BATCH_ENTRIES,
-    Batch,
-    BatchId,
     Claim,
     Claimable,
-    ClaimOutcome,
     DueItem,
-    ScheduleClaim,
     tenant_of,
 )
 from cronfleet.domain.dispatch_plan import (
@@ -37,13 +32,8 @@ from cronfleet.domain.dispatch_plan import (
 from cronfleet.domain.errand import Errand
 from cronfleet.domain.fairness import rounds
 from cronfleet.domain.frozen import FROZEN_STRETCH, apart, looks_back
-from cronfleet.domain.held_time import attributed
-from cronfleet.domain.holding import skipped_row
 from cronfleet.domain.instant import SECOND, Instant
-from cronfleet.domain.late import Cause
-from cronfleet.domain.lease import BATCH_LEASE, MAX_SKEW, SLOT, ShardLease, lease_until, slot_of
-from cronfleet.domain.reason import Code, Reason
-from cronfleet.domain.run import RunMessage
+from cronfleet.domain.lease import MAX_SKEW, SLOT, ShardLease, lease_until, slot_of
 from cronfleet.domain.schedule import Timer
 from cronfleet.domain.shard import DEFAULT_SHARDS
 from cronfleet.domain.tenant import Tenant
@@ -51,11 +41,12 @@ from cronfleet.ports.clock import Clock, Ids
 from cronfleet.ports.errands import ErrandQueue
 from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import JobStore, NoAnswer
-from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick, delay_until
+from cronfleet.ports.queues import RunQueue, Tick
 from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.allotments import Allotments
-from cronfleet.services.asking import MAX_ASKS, ask
+from cronfleet.services.asking import ask
+from cronfleet.services.carrying_out import CarryingOut, Held, LeaseLost
 from cronfleet.services.errands import Errands
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
@@ -67,10 +58,6 @@ from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.tick_report import Served, TickReport, publish
 from cronfleet.services.true_clock import true_now
 from cronfleet.services.yielding import Yielding
-
-MAX_SENDS: Final = 5
-"""How often messages that the run queue did not take are sent again within a tick."""
-
 
 FIRST_SLICE: Final = 200
 """Claims by which a tick sees how many more it has time for."""
@@ -87,14 +74,6 @@ PUT_RIGHT_AT_LEAST: Final = 25
 
 ENOUGH_NOTED: Final = 2_000
 """What can be noted in the second half of a slot, and more."""
-
-
-class Held(Exception):
-    """The installation is held since this tick began: nothing more is announced."""
-
-
-class LeaseLost(Exception):
-    """Another dispatcher has the shard: this one stops where it is."""
 
 
 class Dispatcher:
@@ -117,16 +96,25 @@ class Dispatcher:
         `events` is where tenants that asked for it are told.
         """
         self._store = store
-        self._run_queue = run_queue
-        self._side_by_side = side_by_side
         self._clock = clock
         self._ids = ids
         self._telemetry = telemetry
         self._shards = shards
         self._rules = TenantRules(store)
         self._freezes = FreezeWatch(store, clock, telemetry, consistent=False)
-        self._telling = None if events is None else Telling(events, telemetry, self._freezes.board)
-        self._changes = OwnChanges(store, ids, telemetry, self._rules, self._telling)
+        telling = None if events is None else Telling(events, telemetry, self._freezes.board)
+        self._changes = OwnChanges(store, ids, telemetry, self._rules, telling)
+        self._carrying_out = CarryingOut(
+            store=store,
+            run_queue=run_queue,
+            side_by_side=side_by_side,
+            telemetry=telemetry,
+            true_now=self._now,
+            rules=self._rules,
+            board=self._freezes.board,
+            changes=self._changes,
+            telling=telling,
+        )
         self._errands = Errands(store, errand_queue, clock)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
@@ -184,7 +172,7 @@ class Dispatcher:
         """
         closed = Closed(lease.last_batch, lease.last_losers)
         if lease.open_batch is not None:
-            closed = self._finish(lease.open_batch, report)
+            closed = self._carrying_out.finish(lease.open_batch, report)
         serving = self._serving(lease, shards, now, deadline_at, closed)
         try:
             self._go_through(lease, serving, report)
@@ -198,32 +186,28 @@ class Dispatcher:
 
     def _go_through(self, lease: ShardLease, serving: Serving, report: TickReport) -> None:
         """Everything that is due, in the order in which somebody waits for it. Raises `Held` when it must stop."""
+        carry_out = partial(self._carrying_out.go_through, lease, serving, report=report)
         while not serving.look_ahead.is_over:
             made = self._decide(serving, self._apart(serving, serving.look_ahead.read()))
-            for claims in self._in_batches(serving, made):
-                self._dispatch(lease, serving, claims, report)
+            for number, drafts in enumerate(self._in_slices(serving, made.drafts)):
+                claims = self._granted(serving, made, drafts)
+                carry_out(self._in_time(serving, claims, at_least_one=number == 0))
             serving.set_aside(made)
             if self._is_to_stop(serving):
                 break
         self._put_right(serving, report)
-        for claims in self._yielding(serving):
-            self._dispatch(lease, serving, claims, report)
-        for claims in self._noted(serving):
-            self._dispatch(lease, serving, claims, report)
+        carry_out(self._in_time(serving, self._yielding(serving), at_least_one=True))
+        carry_out(self._in_time(serving, serving.noted, at_least_one=True))
         self._defer_all(serving, report)
-        self._stop_if_held()
+        self._carrying_out.stop_if_held()
         report.errands = self._errands.send_due(serving.errands, serving.now, serving.works_until)
 
     def _finish_held(self, lease: ShardLease, report: TickReport) -> None:
         """Under a hold what a predecessor had announced is finished, and nothing else done: it was claimed in part."""
         report.served = Served.HELD
         if lease.open_batch is not None:
-            closed = self._finish(lease.open_batch, report)
+            closed = self._carrying_out.finish(lease.open_batch, report)
             ask(lambda: self._store.release(lease, closed.losers))
-
-    def _stop_if_held(self) -> None:
-        if self._freezes.board.hold() is not None:
-            raise Held
 
     def _serving(self, lease: ShardLease, shards: int, now: Instant, deadline_at: Instant, closed: Closed) -> Serving:
         tally = Tally()
@@ -253,37 +237,22 @@ class Dispatcher:
         made.parks += frozen.parks
         return made
 
-    def _in_batches(self, serving: Serving, made: Plan) -> Iterator[Sequence[Claim]]:
-        """The claims of `made`, batch by batch, as long as there is time; one batch at least."""
-        is_first = True
-        for drafts in self._in_slices(serving, made.drafts):
-            claims = self._granted(serving, made, drafts)
-            for start in range(0, len(claims), MAX_BATCH_ENTRIES):
-                if not is_first and self._clock.now() >= serving.works_until:
-                    return
-                yield claims[start : start + MAX_BATCH_ENTRIES]
-                is_first = False
-
-    def _yielding(self, serving: Serving) -> Iterator[Sequence[Claim]]:
-        """What operations asked for and may go, batch by batch, as long as there is time."""
-        kept = [draft for draft in serving.yielding.drafts if self._rules.knows(draft.tenant)]
-        if not kept or self._clock.now() >= serving.works_until:
-            return
-        serving.yielding.drafts = kept
-        claims = serving.yielding.claims(
-            serving.waiting, serving.tenants, serving.allotments, serving.slots, serving.tally
-        )
+    def _in_time(self, serving: Serving, claims: Sequence[Claim], *, at_least_one: bool) -> Iterator[Sequence[Claim]]:
+        """`claims` batch by batch, as long as there is time."""
         for start in range(0, len(claims), MAX_BATCH_ENTRIES):
-            if start and self._clock.now() >= serving.works_until:
+            if (start or not at_least_one) and self._clock.now() >= serving.works_until:
                 return
             yield claims[start : start + MAX_BATCH_ENTRIES]
 
-    def _noted(self, serving: Serving) -> Iterator[Sequence[Claim]]:
-        """What is only noted, batch by batch, as long as there is time; one batch at least."""
-        for start in range(0, len(serving.noted), MAX_BATCH_ENTRIES):
-            if start and self._clock.now() >= serving.works_until:
-                return
-            yield serving.noted[start : start + MAX_BATCH_ENTRIES]
+    def _yielding(self, serving: Serving) -> Sequence[Claim]:
+        """What operations asked for and may go, if there is time."""
+        kept = [draft for draft in serving.yielding.drafts if self._rules.knows(draft.tenant)]
+        if not kept or self._clock.now() >= serving.works_until:
+            return ()
+        serving.yielding.drafts = kept
+        return serving.yielding.claims(
+            serving.waiting, serving.tenants, serving.allotments, serving.slots, serving.tally
+        )
 
     def _is_to_stop(self, serving: Serving) -> bool:
         """Whether no more is read: the slot is over, or half of it, and there is enough to note in the other."""
@@ -339,98 +308,6 @@ class Dispatcher:
         """How far ahead this tick looks: further after a thaw, for what the freeze has put off."""
         return FROZEN_STRETCH if looks_back(self._freezes.directory().ends(), now) else LOOK_AHEAD
 
-    def _dispatch(self, lease: ShardLease, serving: Serving, claims: Sequence[Claim], report: TickReport) -> None:
-        """Write a batch, announce it (which closes the one before), and only then carry it out. Raises `Held`."""
-        self._stop_if_held()
-        before, slots = serving.closed, serving.slots
-        report.batches += 1
-        batch_id = BatchId(lease.shard, lease.fence, report.batches)
-        claimed_at = self._now(lease.shard)
-        ended = self._freezes.board.switch().ended
-        if ended:
-            claims = [attributed(claim, ended, claimed_at) for claim in claims]
-        batch = Batch(batch_id, before.batch_id, claimed_at, tuple(claims), before.losers)
-        slots.logged(claims)
-        ask(lambda: self._store.put_batch(batch))
-        if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):
-            slots.close()
-            raise LeaseLost
-        slots.lost(before.lost)
-        closed = self._carry_out(batch, report)
-        serving.closed = replace(closed, lost=tuple(batch.claims[place] for place in closed.losers))
-
-    def _finish(self, batch_id: BatchId, report: TickReport) -> Closed:
-        """Issue every claim of a predecessor's batch again under its own id: won means success or that id."""
-        batch = ask(lambda: self._store.get_batch(batch_id))
-        if batch is None:
-            # It was announced after it was written, so only its expiry (weeks later) can have removed it.
-            self._telemetry.alarm("batch_gone", batch=str(batch_id))
-            return Closed(batch_id)
-        report.finished_for_predecessor += 1
-        return self._carry_out(batch, report)
-
-    def _carry_out(self, batch: Batch, report: TickReport) -> Closed:
-        """Claim, send the winners, write down what is skipped."""
-        outcomes = self._claim_all(batch)
-        losers = frozenset(i for i, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
-        messages = list(batch.messages(losers).values())
-        self._send_all(messages, batch.batch_id.shard)
-        self._write_skips(batch, losers, report)
-        for claim, outcome in zip(batch.claims, outcomes, strict=True):
-            if outcome is ClaimOutcome.IMPOSSIBLE:
-                self._park_claim(claim, report)
-        report.claims_won += len(outcomes) - len(losers)
-        report.claims_lost += len(losers)
-        report.fires += len(messages)
-        lates = (message.late for message in messages if message.late is not None)
-        report.caught_up += sum(late.cause is not Cause.RATE for late in lates)
-        return Closed(batch.batch_id, losers)
-
-    def _claim_all(self, batch: Batch) -> list[ClaimOutcome]:
-        """The outcome of every claim; those without an answer are asked again. Raises `NoAnswer` past the limit."""
-        outcomes = list(self._store.claim(batch.batch_id, batch.claims))
-        for _ in range(MAX_ASKS - 1):
-            silent = [i for i, outcome in enumerate(outcomes) if outcome is ClaimOutcome.UNANSWERED]
-            if not silent:
-                return outcomes
-            again = self._store.claim(batch.batch_id, [batch.claims[i] for i in silent])
-            for position, outcome in zip(silent, again, strict=True):
-                outcomes[position] = outcome
-        if ClaimOutcome.UNANSWERED in outcomes:
-            # Nothing is known to be lost: the batch stays open, and the next tick asks again.
-            raise NoAnswer(f"batch {batch.batch_id}: {outcomes.count(ClaimOutcome.UNANSWERED)} claims unanswered")
-        return outcomes
-
-    def _send_all(self, messages: Sequence[RunMessage], shard: int) -> None:
-        if not messages:
-            return
-        now = self._now(shard)
-        unsent: Sequence[DelayedMessage] = [
-            DelayedMessage(self._rules.kept(message, now), delay_until(message.due_at, now)) for message in messages
-        ]
-        for _ in range(MAX_SENDS):
-            unsent = self._run_queue.send(unsent)
-            if not unsent:
-                return
-        # The batch stays open: the next tick wins its claims again under the same id, and sends them.
-        raise NoAnswer(f"the run queue did not take {len(unsent)} messages")
-
-    def _write_skips(self, batch: Batch, losers: frozenset[int], report: TickReport) -> None:
-        for position, claim in enumerate(batch.claims):
-            if position in losers or not isinstance(claim, ScheduleClaim):
-                continue
-            for skipped in claim.skipped:
-                row = self._rules.kept(skipped_row(claim, skipped, batch.claimed_at), batch.claimed_at)
-                # A row that is there already was written by a predecessor's hand for the same claim.
-                ask(partial(self._store.insert_run, row))
-                if self._telling is not None:
-                    self._telling.written(row)
-                report.noted += claim.is_shadow
-                if not claim.is_shadow:
-                    report.note_skip(skipped.reason.code.value)
-                event = "fires_noted_in_shadow" if claim.is_shadow else "fires_skipped"
-                self._telemetry.event(event, run_id=row.key.run_id, reason=skipped.reason.text)
-
     def _defer_all(self, serving: Serving, report: TickReport) -> None:
         """Move what waits to places of its own, tenant by tenant in turn, as long as there is time.
 
@@ -440,7 +317,7 @@ class Dispatcher:
         for start in range(0, len(ordered), DEFERRALS_AT_ONCE):
             if start and self._clock.now() >= serving.works_until:
                 return
-            self._stop_if_held()
+            self._carrying_out.stop_if_held()
             for tenant_id, parts in by_tenant(ordered[start : start + DEFERRALS_AT_ONCE]).items():
                 # What has a place already, for a slot, is not charged for one in the line of the rate.
                 drafts = [part.draft for part in parts if not part.needs_slot and part.place is None]
@@ -458,19 +335,10 @@ class Dispatcher:
         for number, one in enumerate(rounds(owned, cost=lambda _: 1, quantum=lambda _: 1)):
             if number >= PUT_RIGHT_AT_LEAST and self._clock.now() >= serving.works_until:
                 return
-            self._stop_if_held()
+            self._carrying_out.stop_if_held()
             if isinstance(one, Park):
                 report.parks += self._changes.park(one.item, one.reason, serving.now)
             elif isinstance(one, Resume):
                 report.resumes += self._changes.resume(one.item, serving.now)
             else:
                 report.retimes += self._changes.retime(one, serving.now)
-
-    def _park_claim(self, claim: Claim, report: TickReport) -> None:
-        if not isinstance(claim, ScheduleClaim):
-            self._telemetry.alarm("timer_impossible", run_id=claim.timer.key.run_id)
-            return
-        timer = ask(lambda: self._store.get_timer(claim.tenant, claim.schedule_id))
-        if timer is not None:
-            reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
-            report.parks += self._changes.park(timer, reason, self._now(report.shard))

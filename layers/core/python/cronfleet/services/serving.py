@@ -39,6 +39,8 @@ class Serving:
     yielding: Yielding
     closed: Closed
     """The last batch whose claims are all decided."""
+    written: int = 0
+    """Batches that were written down; each is announced before the next is, or never."""
     tenants: dict[str, Tenant] = field(default_factory=dict)
     waiting: list[Part] = field(default_factory=list)
     noted: list[Claim] = field(default_factory=list)
