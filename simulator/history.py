@@ -91,6 +91,14 @@ class History:
     """Requests that arrived after the invocation that had sent them was dead."""
     announced: list[tuple[int, str]] = field(default_factory=list)
     """True time and id of every batch that was announced."""
+    closed: list[tuple[int, str]] = field(default_factory=list)
+    """True time and id of every batch that was closed."""
+    won: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By batch: each message that a claim under it owes, and when (true time) it was first won."""
+    noted_by: dict[str, set[str]] = field(default_factory=dict)
+    """By batch: the run ids of the rows that claims which were won under it owe."""
+    sent: dict[str, int] = field(default_factory=dict)
+    """By message: when a queue first took it."""
     buried: list[tuple[int, str]] = field(default_factory=list)
     """True time and run id of every dead message that its consumer has finished with."""
     given_up: list[tuple[int, str]] = field(default_factory=list)

@@ -14,6 +14,7 @@ from simulator.planted_freezes import FREEZE_FAULTS
 from simulator.planted_gates import GATE_FAULTS
 from simulator.planted_letters import LETTER_FAULTS
 from simulator.planted_operations import OPERATION_FAULTS
+from simulator.planted_pipeline import PIPELINE_FAULTS
 from simulator.planted_quotas import QUOTA_FAULTS
 from simulator.planted_rates import RATE_FAULTS
 from simulator.planted_slots import SLOT_FAULTS
@@ -21,7 +22,6 @@ from simulator.planted_traces import TRACE_FAULTS
 
 _SHARDS: Final = "cronfleet.adapters.memory.shards"
 _RUNS: Final = "cronfleet.adapters.memory.runs"
-_DISPATCHER: Final = "cronfleet.services.dispatcher"
 _LOOK_AHEAD: Final = "cronfleet.services.look_ahead"
 _STARTING: Final = "cronfleet.services.starting"
 _FINISHING: Final = "cronfleet.services.finishing"
@@ -42,6 +42,7 @@ _CALENDARS: Final = "cronfleet.services.calendars"
 
 FAULTS: Final = (
     *AUDIT_FAULTS,
+    *PIPELINE_FAULTS,
     *QUOTA_FAULTS,
     *SLOT_FAULTS,
     *FREEZE_FAULTS,
@@ -76,44 +77,6 @@ FAULTS: Final = (
         ),
     ),
     Planted(
-        "log-not-written",
-        "the batch is announced and never written into the dispatch log",
-        (
-            Edit(
-                _DISPATCHER,
-                "        ask(lambda: self._store.put_batch(batch))\n",
-                "",
-            ),
-        ),
-    ),
-    Planted(
-        "open-batch-ignored",
-        "a dispatcher does not finish what its predecessor left open",
-        (
-            Edit(
-                _DISPATCHER,
-                "            closed = self._finish(lease.open_batch, report)\n        serving",
-                "            pass\n        serving",
-            ),
-        ),
-    ),
-    Planted(
-        "claim-before-announcing",
-        "claims are made before the batch is announced",
-        (
-            Edit(
-                _DISPATCHER,
-                "        if not ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE)):\n"
-                "            slots.close()\n"
-                "            raise LeaseLost\n"
-                "        slots.lost(before.lost)\n"
-                "        closed = self._carry_out(batch, report)\n",
-                "        closed = self._carry_out(batch, report)\n"
-                "        ask(lambda: self._store.announce(lease, batch_id, claimed_at + BATCH_LEASE))\n",
-            ),
-        ),
-    ),
-    Planted(
         "lease-without-owner",
         "a dispatcher that has lost its shard may still announce and release",
         (
@@ -121,17 +84,6 @@ FAULTS: Final = (
                 _SHARDS,
                 "        if held is None or (held.owner, held.fence) != (lease.owner, lease.fence):",
                 "        if held is None:",
-            ),
-        ),
-    ),
-    Planted(
-        "skips-not-written",
-        "fires that the misfire policy drops leave no row",
-        (
-            Edit(
-                _DISPATCHER,
-                "                ask(partial(self._store.insert_run, row))",
-                "                pass",
             ),
         ),
     ),
@@ -233,17 +185,6 @@ FAULTS: Final = (
                 _STARTING,
                 "            if now >= message.due_at:",
                 "            if now >= message.due_at - 60_000:",
-            ),
-        ),
-    ),
-    Planted(
-        "delay-forgotten",
-        "messages are sent with the longest delay there is, whatever their time",
-        (
-            Edit(
-                _DISPATCHER,
-                "DelayedMessage(self._rules.kept(message, now), delay_until(message.due_at, now))",
-                "DelayedMessage(message, 900)",
             ),
         ),
     ),

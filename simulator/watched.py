@@ -77,4 +77,6 @@ class WatchedLeases(dict[int, ShardLease]):
         before = self.get(shard)
         if lease.last_batch is not None and (before is None or before.last_batch != lease.last_batch):
             self._history.announced.append((self._loop.now, str(lease.last_batch)))
+        if before is not None and before.open_batch not in (None, lease.open_batch):
+            self._history.closed.append((self._loop.now, str(before.open_batch)))
         super().__setitem__(shard, lease)

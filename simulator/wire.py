@@ -87,6 +87,15 @@ class Wire:
         """Keep it for the checkers."""
         self._weather.history.deferrals.setdefault((deferred.fire, deferred.until), deferred)
 
+    def note_won(self, batch: str, claim: Any) -> None:
+        """Keep for the checkers what a claim owes that has been won."""
+        history = self._weather.history
+        won = history.won.setdefault(batch, {})
+        for message in claim.messages(batch, 0):
+            won.setdefault(name_of(message), self._process.loop.now)
+        rows = history.noted_by.setdefault(batch, set())
+        rows.update(claim.run_key(one.first_at).run_id for one in getattr(claim, "skipped", ()))
+
     @property
     def batches_claims(self) -> bool:
         """Whether claims go in requests of many."""
@@ -123,6 +132,11 @@ class Wire:
         if weather.strikes("lost_reply"):
             raise NoAnswer(f"the reply to {name} was lost")
         return answer
+
+
+def name_of(message: Any) -> str:
+    """A message, whoever sent it."""
+    return f"{message.batch}/{message.key.run_id}/{message.attempt}"
 
 
 def _fire_of(item: Any) -> str:
@@ -172,14 +186,18 @@ class WiredStore:
         """One of a request's statements: the partition may take this one, and not the next."""
         if not self._wire.takes_statement():
             return ClaimOutcome.UNANSWERED
-        (outcome,) = self._store.claim(batch_id, [claim])
-        return ClaimOutcome(outcome)
+        return self._watched(batch_id, claim)
 
     def _claim_one(self, batch_id: Any, claim: Any) -> ClaimOutcome:
         try:
-            (outcome,) = self._wire.call("claim", lambda: self._store.claim(batch_id, [claim]))
+            return ClaimOutcome(self._wire.call("claim", lambda: self._watched(batch_id, claim)))
         except NoAnswer:
             return ClaimOutcome.UNANSWERED
+
+    def _watched(self, batch_id: Any, claim: Any) -> ClaimOutcome:
+        (outcome,) = self._store.claim(batch_id, [claim])
+        if outcome is ClaimOutcome.WON:
+            self._wire.note_won(str(batch_id), claim)
         return ClaimOutcome(outcome)
 
     def defer(self, item: Any, due_at: int, reason: Any) -> Any:

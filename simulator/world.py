@@ -31,6 +31,7 @@ from cronfleet.ports.queues import DelayedMessage, Tick
 from cronfleet.services.access import Caller
 from cronfleet.services.calendar_step import CalendarStep
 from cronfleet.services.calendars import Calendars
+from cronfleet.services.carrying_out import WHOLE, Portions
 from cronfleet.services.clerk import Clerk
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
@@ -52,12 +53,14 @@ from simulator.jobs import Jobs
 from simulator.loop import Loop, Process
 from simulator.strands import Strands
 from simulator.watched import WatchedLeases, WatchedRuns
-from simulator.wire import Weather, Wire, WiredQueue, WiredStore
+from simulator.wire import Weather, Wire, WiredQueue, WiredStore, name_of
 
 START: Final = 1_796_040_000_000
 """2026-11-30T12:00:00Z: when every world begins."""
 
 SHARDS: Final = 2
+PORTIONS: Final = (WHOLE, Portions(12, 5, 3), Portions(4, 1, 2), Portions(3, 2, 1), Portions(2, 1, 1))
+"""A world has twenty schedules where a shard has ten thousand: in small portions they are many batches too."""
 BATCHED: Final = 0.75
 """In so many worlds claims go in requests of many; the rest stands on an engine that cannot do that."""
 DEAD_VISIBILITY: Final = 6 * MINUTE
@@ -110,6 +113,7 @@ class World:
         self.loop = loop or Loop(START)
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
+        self.portions = random.Random(f"{seed}/portions").choice(PORTIONS)
         self.weather.batches_claims = random.Random(f"{seed}/claims").random() < BATCHED
         self.rng = random.Random(f"{seed}/world")
         self.functions = Functions(self.loop, self.weather)
@@ -203,6 +207,7 @@ class World:
         def put(entry: DelayedMessage) -> None:
             if of_sweeper:
                 self.history.sent_again[entry.message.key.run_id] = self.loop.now
+            self.history.sent.setdefault(name_of(entry.message), self.loop.now)
             self.carry(entry.message, entry.delay_seconds)
 
         return WiredQueue(put, Wire(self.weather, process), self.weather)
@@ -219,6 +224,7 @@ class World:
             ids=self.ids,
             telemetry=self._notes,
             shards=self.shards,
+            portions=self.portions,
         )
 
     def _dispatch(self, process: Process, tick: Tick) -> None:

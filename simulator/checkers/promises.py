@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from simulator.checkers.audit_chain import check_audit_chain, check_verdict
+from simulator.checkers.batches import check_batches
 from simulator.checkers.cancels import check_cancels
 from simulator.checkers.concurrency import check_concurrency
 from simulator.checkers.dead_letters import check_dead_letters
@@ -255,6 +256,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     lambda world, spans: check_missed(world, spans.end_at),
     lambda world, spans: check_shadow(world, spans.end_at),
     lambda world, spans: check_frozen(world, spans.end_at),
+    lambda world, _: check_batches(world),
     check_leases,
     check_rows,
     check_early,

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.e2e
 RESEND_SECONDS = 480
 QUIET = ("--port", "0", "--no-demo")
 ENDED = {"succeeded", "paused"}
-NEVER = {"cron": "0 0 1 1 *", "timezone": "UTC"}
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,12 @@ it is announced. The calls are made by `SideBySide`; everything else here happen
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from cronfleet.domain.claim import Batch, BatchId, Claim, ClaimOutcome, ScheduleClaim
+from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, Claim, ClaimOutcome, ScheduleClaim
 from cronfleet.domain.held_time import attributed
 from cronfleet.domain.hold import Switch
 from cronfleet.domain.holding import skipped_row
@@ -40,6 +41,21 @@ from cronfleet.services.tick_report import TickReport
 
 MAX_ROUNDS: Final = 5
 """How often what got no answer is asked, and what the run queue did not take is sent, within a tick."""
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """How much goes together: claims in a batch, claims in a request, messages in a request."""
+
+    batch: int = MAX_BATCH_ENTRIES
+    claims: int = CLAIMS_AT_ONCE
+    sends: int = SENDS_AT_ONCE
+
+
+WHOLE: Final = Portions()
+"""As much as the store and the queues take. Smaller portions are for small worlds, to have many batches there too."""
 
 
 class Held(Exception):
@@ -79,6 +95,7 @@ class CarryingOut:
         board: Noticeboard,
         changes: OwnChanges,
         telling: Telling | None,
+        portions: Portions = WHOLE,
     ) -> None:
         """`true_now` reads the clock for a shard; it raises `ClockSkewed` and `NoAnswer`, as `true_clock.true_now`."""
         self._store = store
@@ -90,6 +107,7 @@ class CarryingOut:
         self._board = board
         self._changes = changes
         self._telling = telling
+        self._portions = portions
 
     def stop_if_held(self) -> Switch:
         """How the installation lately was held; raises `Held` where it is."""
@@ -173,9 +191,9 @@ class CarryingOut:
             silent = [place for place, outcome in enumerate(outcomes) if outcome is ClaimOutcome.UNANSWERED]
             if not silent:
                 return outcomes
-            parts = [silent[start : start + CLAIMS_AT_ONCE] for start in range(0, len(silent), CLAIMS_AT_ONCE)]
             calls = [
-                partial(self._store.claim, batch.batch_id, [batch.claims[place] for place in part]) for part in parts
+                partial(self._store.claim, batch.batch_id, [batch.claims[place] for place in part])
+                for part in _parts(silent, self._portions.claims)
             ]
             answers = self._side_by_side.run(calls)
             for place, outcome in zip(silent, chain.from_iterable(answers), strict=True):
@@ -216,7 +234,7 @@ class CarryingOut:
     def _make(self, left: _Left) -> None:
         """Send and write what is `left`, in rounds. Raises `NoAnswer` for what is left after the last."""
         for _ in range(MAX_ROUNDS):
-            sends = [partial(self._send, request) for request in _in_requests(left.messages)]
+            sends = [partial(self._send, request) for request in self._in_requests(left.messages)]
             calls = [*sends, *(partial(_write, write) for write in left.writes)]
             if not calls:
                 return
@@ -228,6 +246,14 @@ class CarryingOut:
         if left.messages or left.writes:
             # The batch stays open: the next tick wins its claims again under the same id, and sends them.
             raise NoAnswer(f"{len(left.messages)} messages were not taken, {len(left.writes)} writes not answered")
+
+    def _in_requests(self, messages: Sequence[DelayedMessage]) -> Iterator[Sequence[DelayedMessage]]:
+        """Requests as full as they may be, whoever's the messages are: a queue takes those of all tenants together."""
+        queues: defaultdict[str, list[DelayedMessage]] = defaultdict(list)
+        for one in messages:
+            queues[one.message.queue].append(one)
+        for ours in queues.values():
+            yield from _parts(ours, self._portions.sends)
 
     def _send(self, request: Sequence[DelayedMessage]) -> _Left:
         return _Left(messages=self._run_queue.send(request))
@@ -266,14 +292,8 @@ def _losers(outcomes: Sequence[ClaimOutcome]) -> frozenset[int]:
     return frozenset(place for place, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
 
 
-def _in_requests(messages: Sequence[DelayedMessage]) -> Iterator[Sequence[DelayedMessage]]:
-    """Requests as full as they may be, whoever's the messages are: a queue takes those of all tenants together."""
-    queues: defaultdict[str, list[DelayedMessage]] = defaultdict(list)
-    for one in messages:
-        queues[one.message.queue].append(one)
-    for ours in queues.values():
-        for start in range(0, len(ours), SENDS_AT_ONCE):
-            yield ours[start : start + SENDS_AT_ONCE]
+def _parts(whole: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    return [whole[start : start + size] for start in range(0, len(whole), size)]
 
 
 def _write(write: Callable[[], object]) -> _Left:

@@ -12,7 +12,6 @@ from typing import Final
 
 from cronfleet.domain.allotment import Draft, by_tenant
 from cronfleet.domain.claim import (
-    MAX_BATCH_ENTRIES,
     Claim,
     Claimable,
     DueItem,
@@ -46,7 +45,7 @@ from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.allotments import Allotments
 from cronfleet.services.asking import ask
-from cronfleet.services.carrying_out import CarryingOut, Held, LeaseLost
+from cronfleet.services.carrying_out import WHOLE, CarryingOut, Held, LeaseLost, Portions
 from cronfleet.services.errands import Errands
 from cronfleet.services.freeze_watch import FreezeWatch
 from cronfleet.services.look_ahead import LookAhead
@@ -91,6 +90,7 @@ class Dispatcher:
         telemetry: Telemetry,
         shards: int = DEFAULT_SHARDS,
         events: Events | None = None,
+        portions: Portions = WHOLE,
     ) -> None:
         """`shards` is how many there are where a tick does not say it: each lets its share of a tenant's rate through.
         `events` is where tenants that asked for it are told.
@@ -114,7 +114,9 @@ class Dispatcher:
             board=self._freezes.board,
             changes=self._changes,
             telling=telling,
+            portions=portions,
         )
+        self._at_once = portions.batch
         self._errands = Errands(store, errand_queue, clock)
 
     def tick(self, tick: Tick, deadline_at: Instant) -> TickReport:
@@ -239,10 +241,10 @@ class Dispatcher:
 
     def _in_time(self, serving: Serving, claims: Sequence[Claim], *, at_least_one: bool) -> Iterator[Sequence[Claim]]:
         """`claims` batch by batch, as long as there is time."""
-        for start in range(0, len(claims), MAX_BATCH_ENTRIES):
+        for start in range(0, len(claims), self._at_once):
             if (start or not at_least_one) and self._clock.now() >= serving.works_until:
                 return
-            yield claims[start : start + MAX_BATCH_ENTRIES]
+            yield claims[start : start + self._at_once]
 
     def _yielding(self, serving: Serving) -> Sequence[Claim]:
         """What operations asked for and may go, if there is time."""
