@@ -8,7 +8,7 @@ own when it is tried again; a throttle, a time-out or a conflict of transactions
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from cronfleet.domain.audit import AuditEntry
 from cronfleet.domain.books import Books
@@ -42,9 +42,6 @@ from cronfleet.ports.schedule_counts import CountSchedules, ScheduleCountStore
 from cronfleet.ports.slots import SlotStore
 from cronfleet.ports.tenants import PutTenant, TenantStore
 from cronfleet.ports.versions import VersionStore
-
-CLAIMS_AT_ONCE: Final = 25
-"""Claims that one call should bring: as many go in one request (DynamoDB: BatchExecuteStatement)."""
 
 
 class NoAnswer(Exception):

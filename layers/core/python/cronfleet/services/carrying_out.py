@@ -27,7 +27,8 @@ from cronfleet.domain.late import Cause
 from cronfleet.domain.lease import BATCH_LEASE, ShardLease
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.run import Run, RunMessage
-from cronfleet.ports.job_store import CLAIMS_AT_ONCE, JobStore, NoAnswer
+from cronfleet.ports.claiming import CLAIMS_AT_ONCE
+from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import SENDS_AT_ONCE, DelayedMessage, RunQueue, delay_until
 from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.telemetry import Telemetry
