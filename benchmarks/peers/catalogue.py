@@ -206,7 +206,7 @@ PEERS: Final = (
         setup_seconds=8.0,
         stores=(
             "A row per schedule; per firing a row of its own queue that forwards and a row of the job, both kept "
-            "for days after completion. Postgres as it comes."
+            "for seven days after completion. Postgres as it comes."
         ),
         knobs=(
             "cronWorkerIntervalSeconds 1 (default 5): it forwards 50 jobs each time",
