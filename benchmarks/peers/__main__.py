@@ -27,7 +27,7 @@ from rich.console import Console
 from benchmarks.marked import replaced
 from benchmarks.peers import canned, environment, passes, table
 from benchmarks.peers.canned import Canned
-from benchmarks.peers.catalogue import BY_NAME, PEERS, Peer
+from benchmarks.peers.catalogue import BY_NAME, Peer
 from benchmarks.peers.failure import Failed
 from benchmarks.peers.table import Row
 from benchmarks.results import DOCUMENT
@@ -53,7 +53,11 @@ def main() -> int:
         console.print(f"[red]{failed}[/red]: what needs it fails below, the rest goes on")
     about = _about(asked.schedules)
     found = None if asked.without_canned else _canned(console)
-    rows = [_row(BY_NAME[name], asked, console) for name in asked.names or BY_NAME]
+    names = asked.names or list(BY_NAME)
+    rows = []
+    for place, name in enumerate(names, start=1):
+        console.rule(f"{BY_NAME[name].title} ({place} of {len(names)})", align="left")
+        rows.append(_row(BY_NAME[name], asked, console))
     console.print(table.rich_table(rows, found))
     for line in table.notes(rows, found):
         console.print(f"- {line}", highlight=False)
@@ -100,7 +104,6 @@ def _canned(console: Console) -> Canned | None:
 
 
 def _row(peer: Peer, asked: Any, console: Console) -> Row:
-    console.rule(f"{peer.title} ({PEERS.index(peer) + 1} of {len(PEERS)})", align="left")
     begin = time.monotonic()
 
     def say(text: str) -> None:
