@@ -36,16 +36,17 @@ class Dispatcher(Function):
         run_queues: RunQueues,
         event_bus: EventBus,
     ) -> None:
-        part = Part("dispatcher", SIZE, environment=sending_to(run_queues, errand_queue, event_bus))
+        part = Part("dispatcher", SIZE, environment=dispatching(config, run_queues, errand_queue, event_bus))
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
         event_bus.grant_tell(self.role)
         self.take_from(tick_queue.queue, config.triggers.ticks)
 
 
-def sending_to(run_queues: RunQueues, errand_queue: Queue, event_bus: EventBus) -> Mapping[str, str]:
-    """The addresses to which a dispatcher sends, as its environment has them."""
+def dispatching(config: Config, run_queues: RunQueues, errand_queue: Queue, event_bus: EventBus) -> Mapping[str, str]:
+    """What a dispatcher reads from its environment: how it claims, and the addresses to which it sends."""
     return {
+        settings.CLAIMS: config.claiming.value,
         settings.RUN_QUEUE_URLS: run_queues.urls,
         settings.ERRAND_QUEUE_URL: errand_queue.url,
         **event_bus.settings,

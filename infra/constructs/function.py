@@ -123,7 +123,6 @@ def environment_of(config: Config, part: Part) -> dict[str, str]:
     return {
         settings.TABLE_PREFIX: config.tables.prefix,
         settings.SHARDS: str(config.shards),
-        settings.CLAIMS: config.claiming.value,
         settings.STANDBY: config.regions.standby,
         # Empty: zones come from the pinned tzdata package, never from the host.
         "PYTHONTZPATH": "",

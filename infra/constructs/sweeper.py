@@ -7,7 +7,7 @@ from constructs import Construct
 from cronfleet.adapters.dynamodb import schema
 from infra.config.installation import Config
 from infra.constructs.code import Code
-from infra.constructs.dispatcher import grant_dispatch, sending_to
+from infra.constructs.dispatcher import dispatching, grant_dispatch
 from infra.constructs.event_bus import EventBus
 from infra.constructs.every_minute import EveryMinute
 from infra.constructs.function import Function, Part, Size
@@ -39,7 +39,9 @@ class Sweeper(Function):
         errand_queue: Queue,
         event_bus: EventBus,
     ) -> None:
-        part = Part("sweeper", SIZE, environment=sending_to(run_queues, errand_queue, event_bus), shift=Shift.TURNS)
+        part = Part(
+            "sweeper", SIZE, environment=dispatching(config, run_queues, errand_queue, event_bus), shift=Shift.TURNS
+        )
         super().__init__(scope, construct_id, config, code, part)
         grant_dispatch(self.role, job_store, run_queues, errand_queue)
         event_bus.grant_tell(self.role)

@@ -22,8 +22,8 @@ NEEDS = {
     "ticker": {settings.TICK_QUEUE_URL},
     "dead_letters": {settings.EVENT_BUS},
     "clerk": {settings.WEBHOOK_ALLOWED_NETWORKS, settings.EMAIL_SENDER, settings.EVENT_BUS, *ROLES, *ENDS},
-    "dispatcher": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
-    "sweeper": {settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
+    "dispatcher": {settings.CLAIMS, settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
+    "sweeper": {settings.CLAIMS, settings.RUN_QUEUE_URLS, settings.ERRAND_QUEUE_URL, settings.EVENT_BUS, *SENDS},
     "api": {
         *(settings.EVENT_BUS, settings.WEBHOOK_ALLOWED_NETWORKS),
         *(settings.INSTALLATION, settings.TARGET_CALLERS, settings.LONG_WORKERS),
