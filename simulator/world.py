@@ -41,7 +41,7 @@ from cronfleet.services.runs import Runs
 from cronfleet.services.schedules import Schedules
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.sweeper import Sweeper
-from cronfleet.services.ticker import Ticker
+from cronfleet.services.ticker import Laid, Ticker
 from cronfleet.services.undelivered import Undelivered
 from cronfleet.services.worker import Worker
 from cronfleet.services.zone_step import ZoneStep
@@ -144,6 +144,7 @@ class World:
     def _open_queues(self) -> None:
         """The queues, with the visibility timeouts in seconds that they have on AWS, and the functions behind them."""
         self.ticks = self._queue("dispatcher", self._dispatch, visibility_seconds=360, concurrency=2 * self.shards)
+        self._laid: list[Laid] = []
         self.runs = self._queue(
             "worker",
             self._work,
@@ -302,9 +303,17 @@ class World:
 
     def _lay_ticks(self, process: Process) -> None:
         queue = WiredQueue(lambda entry: self.ticks.put(*entry), Wire(self.weather, process), self.weather)
+        # A process that has come back is warm for the next minute; of one that was killed nothing is left.
+        laid = self._laid.pop() if self._laid else Laid()
         Ticker(
-            tick_queue=queue, store=self.wired(process), clock=process, telemetry=self._notes, shards=self.shards
+            tick_queue=queue,
+            store=self.wired(process),
+            clock=process,
+            telemetry=self._notes,
+            shards=self.shards,
+            laid=laid,
         ).tick()
+        self._laid.append(laid)
 
     # --- EventBridge Scheduler ---------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from cronfleet.services.access import Caller
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.runs import Runs
 from cronfleet.services.sweeper import Sweeper
-from cronfleet.services.ticker import Ticker
+from cronfleet.services.ticker import Laid, Ticker
 from cronfleet.services.worker import Worker
 from cronfleet.settings import RUN_QUEUES
 from tests.support.builders import cron, definition, timer
@@ -126,6 +126,7 @@ class Chain:
         self.store = DynamoJobStore(prefix, dynamodb, store_clock or self.clock, claiming=claiming)
         self.receipts = DynamoReceipts(prefix, dynamodb, store_clock or self.clock)
         self.targets = Targets(succeeds)
+        self._laid = Laid()
         self.parts: dict[str, Part] = {}
         self.store.get_lease(SHARD)  # A warm process has heard the store's time.
         self.errand_queue = SqsErrandQueue(self.sqs, "errands")  # type: ignore[arg-type]  # the part of it that is used
@@ -218,7 +219,14 @@ class Chain:
         """A minute of a shard in which nothing is due: ticker, every tick that was laid, sweeper."""
         tick_queue = SqsTickQueue(self.sqs, TICKS)  # type: ignore[arg-type]  # the part of it that is used
         with self.as_part("ticker"):
-            Ticker(tick_queue=tick_queue, store=self.store, clock=self.clock, telemetry=Silent(), shards=1).tick()
+            Ticker(
+                tick_queue=tick_queue,
+                store=self.store,
+                clock=self.clock,
+                telemetry=Silent(),
+                shards=1,
+                laid=self._laid,
+            ).tick()
         end = self.clock.now() + MINUTE
         while (visible := self.sqs.queue(TICKS).next_visible_at()) is not None and visible < end:
             self.clock.set(max(visible, self.clock.now()))

@@ -43,7 +43,7 @@ def test_the_sums_of_the_target_by_hand() -> None:
     lines = {line.name: line.dollars for line in TARGET.on_demand.lines}
     assert lines["firings: write units"] == pytest.approx(4_380 * 5.083 * 0.625, rel=0.01)
     assert lines["firings: read units"] == pytest.approx(4_380 * 2.06 * 0.125, rel=0.01)
-    assert lines["ticks and sweeps: write units"] == pytest.approx(64 * 43_800 * 30 / 1e6 * 0.625)
+    assert lines["ticks and sweeps: write units"] == pytest.approx(64 * 43_800 * 12 / 1e6 * 0.625)
     assert lines["run queues"] == pytest.approx(4_380 * 2.1 * 0.5, rel=0.01)
     assert lines["jobs: invocations"] == pytest.approx(4_380 * 0.2)
     assert lines["jobs: time"] == pytest.approx(4_380e6 * 0.1 * 0.0000133334)
@@ -68,7 +68,7 @@ def test_an_installation_in_which_nothing_is_due_costs_its_ticks_and_no_more() -
     assert idle.on_demand.per_million(0) is None
     by_name = {line.name: line.dollars for line in idle.on_demand.lines}
     assert by_name["firings: write units"] == by_name["jobs: time"] == by_name["HTTP API"] == 0
-    assert by_name["ticks and sweeps: write units"] == pytest.approx(2 * 43_800 * 30 / 1e6 * 0.625)
+    assert by_name["ticks and sweeps: write units"] == pytest.approx(2 * 43_800 * 12 / 1e6 * 0.625)
     assert form(idle)["units_per_firing"]["writes"] == 0
     assert "-" in text(idle)
 

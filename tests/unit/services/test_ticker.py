@@ -5,11 +5,11 @@ import pytest
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.queues import MemoryTickQueue
 from cronfleet.domain.errors import ClockSkewed
-from cronfleet.domain.instant import MINUTE, SECOND
+from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import SLOT
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
-from cronfleet.services.ticker import HORIZON, Ticker
+from cronfleet.services.ticker import HORIZON, Laid, Ticker
 from tests.support.builders import at
 from tests.support.settable_clock import SettableClock
 from tests.support.world import Notes
@@ -49,6 +49,66 @@ def test_a_ticker_that_misses_one_minute_leaves_no_slot_without_a_tick() -> None
     assert slots >= set(range(TWO, TWO + 4 * MINUTE, SLOT))
 
 
+class Warm:
+    """A ticker whose process lives on from minute to minute."""
+
+    def __init__(self) -> None:
+        self.clock = SettableClock(TWO)
+        self.queue, self.store = MemoryTickQueue(self.clock), MemoryJobStore(self.clock)
+        self.laid = Laid()
+
+    def minute(self, called_at: Instant, shards: int = 1) -> list[Tick]:
+        """What it lays when it is called at `called_at`."""
+        self.clock.set(called_at)
+        before = len(self.queue.queue.bodies())
+        Ticker(
+            tick_queue=self.queue,
+            store=self.store,
+            clock=self.clock,
+            telemetry=Notes(),
+            shards=shards,
+            laid=self.laid,
+        ).tick()
+        return self.queue.queue.bodies()[before:]
+
+
+def test_a_process_that_lives_on_lays_each_slot_once_and_always_as_far_ahead() -> None:
+    warm = Warm()
+    laid = [tick for minute in range(4) for tick in warm.minute(TWO + minute * MINUTE + 7 * minute * SECOND)]
+    slots = [tick.slot_at for tick in laid]
+    assert slots == list(range(TWO, TWO + 3 * MINUTE + 21 * SECOND + HORIZON, SLOT))
+    assert warm.minute(warm.clock.now()) == []
+
+
+def test_slots_that_are_over_when_a_process_comes_back_are_left_out() -> None:
+    warm = Warm()
+    warm.minute(TWO)
+    assert warm.minute(TWO + 10 * MINUTE)[0].slot_at == TWO + 10 * MINUTE
+
+
+def test_ticks_are_laid_anew_where_it_is_in_doubt_what_was_laid() -> None:
+    """The queue refused some; there are more shards; the clock was set back; or nobody had compared it when they were
+    laid, so that they may come too early and be refused.
+    """
+    warm, everything = Warm(), HORIZON // SLOT
+    warm.queue.queue.accepts = lambda tick: tick.slot_at != TWO + SLOT
+    assert len(warm.minute(TWO)) == everything - 1
+    warm.queue.queue.accepts = lambda _: True
+    assert len(warm.minute(TWO)) == everything
+    assert len(warm.minute(TWO, shards=2)) == 2 * everything
+    assert len(warm.minute(TWO, shards=2)) == 0
+    assert len(warm.minute(TWO - MINUTE, shards=2)) == 2 * everything
+    warm.store.state.skew_ms = None
+    warm.store.get_lease = silent  # type: ignore[method-assign]  # an outage
+    for minute in range(2):
+        assert len(warm.minute(TWO + minute * MINUTE, shards=2)) == 2 * everything
+
+
+def silent(_: int) -> None:
+    """A store that is out."""
+    raise NoAnswer("the store is out")
+
+
 def test_a_queue_that_refuses_ticks_is_asked_again_and_then_alarmed() -> None:
     clock, notes = SettableClock(TWO), Notes()
     queue = MemoryTickQueue(clock)
@@ -74,10 +134,6 @@ def test_a_ticker_lays_ticks_also_while_the_store_is_silent() -> None:
     clock = SettableClock(TWO)
     queue, store = MemoryTickQueue(clock), MemoryJobStore(clock)
     store.state.skew_ms = None
-
-    def silent(_: int) -> None:
-        raise NoAnswer("the store is out")
-
     store.get_lease = silent  # type: ignore[method-assign]  # an outage
     assert Ticker(tick_queue=queue, store=store, clock=clock, telemetry=Notes(), shards=1).tick() == HORIZON // SLOT
 

@@ -19,17 +19,55 @@ HORIZON: Final = 150 * SECOND
 MAX_SENDS: Final = 3
 
 
+class Laid:
+    """What a process has laid, as long as it lives: up to which slot, and for how many shards.
+
+    It is forgotten wherever there is a doubt, and another process knows nothing of it. Then ticks are laid once more,
+    which costs a little and harms nobody.
+    """
+
+    def __init__(self) -> None:
+        self._until: Instant = 0
+        self._shards = 0
+
+    def since(self, now: Instant, shards: int) -> Instant:
+        """The first slot from that of `now` on which has no tick yet, as far as is known."""
+        first = slot_of(now)
+        # Further ahead than anybody lays at `now`: it was another clock's time.
+        is_sound = self._shards == shards and first <= self._until < now + HORIZON + SLOT
+        return self._until if is_sound else first
+
+    def note(self, until: Instant, shards: int) -> None:
+        """Every slot before `until` has its ticks."""
+        self._until, self._shards = until, shards
+
+    def forget(self) -> None:
+        """Nothing is known any more."""
+        self._until = 0
+
+
 class Ticker:
-    """Lays ticks for every shard and slot up to the horizon. Slots laid twice are served once: doubles are cheap."""
+    """Lays ticks for every shard and slot up to the horizon, each once by a process that lives on.
+
+    Slots laid twice, by two processes, are served once: doubles are cheap, not free.
+    """
 
     def __init__(
-        self, *, tick_queue: TickQueue, store: JobStore, clock: WaitingClock, telemetry: Telemetry, shards: int
+        self,
+        *,
+        tick_queue: TickQueue,
+        store: JobStore,
+        clock: WaitingClock,
+        telemetry: Telemetry,
+        shards: int,
+        laid: Laid | None = None,
     ) -> None:
         self._queue = tick_queue
         self._store = store
         self._clock = clock
         self._telemetry = telemetry
         self._shards = shards
+        self._laid = Laid() if laid is None else laid
         self._board = Noticeboard(store, clock, telemetry, consistent=False)
 
     def tick(self) -> int:
@@ -42,8 +80,9 @@ class Ticker:
         # A queue counts a delay in whole seconds from the sending: what is sent as a second begins comes as one begins,
         # and so do the fires that its dispatcher delays. Else the fraction would be in the lag of every run.
         self._clock.wait_until(ceil_second(self._clock.now()))
-        now = self._now()
-        ticks = list(ticks_ahead(now, self._served()))
+        now, shards = self._now(), self._served()
+        since, until = self._laid.since(now, shards), ceil_slot(now + HORIZON)
+        ticks = list(ticks_between(since, until, now, shards))
         unsent = self._queue.send(ticks)
         for _ in range(MAX_SENDS - 1):
             if not unsent:
@@ -52,7 +91,11 @@ class Ticker:
         accepted = len(ticks) - len(unsent)
         self._telemetry.count("ticks_laid", accepted)
         if unsent:
+            self._laid.forget()
             self._telemetry.alarm("ticks_refused", refused=len(unsent), accepted=accepted)
+        elif self._store.skew_ms() is not None:
+            # By a clock that nobody has compared, they may come too early, and be refused: then they are to come again.
+            self._laid.note(until, shards)
         return accepted
 
     def _keep_warm(self) -> int:
@@ -75,6 +118,7 @@ class Ticker:
         except NoAnswer:
             # Nothing is known against this clock. Ticks that come too early are refused; too few would be missed when
             # the store is back.
+            self._laid.forget()
             return self._clock.now()
 
     def _served(self) -> int:
@@ -91,9 +135,14 @@ class Ticker:
         return max(noted, self._shards)
 
 
-def ticks_ahead(now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:
-    """Every (tick, delay in whole seconds) from the slot that `now` lies in up to the horizon."""
-    for slot_at in range(slot_of(now), now + HORIZON, SLOT):
+def ceil_slot(instant: Instant) -> Instant:
+    """The first slot that begins no earlier."""
+    return slot_of(instant + SLOT - 1)
+
+
+def ticks_between(since: Instant, until: Instant, now: Instant, shards: int) -> Iterator[tuple[Tick, int]]:
+    """Every (tick, delay in whole seconds from `now`) of the slots from `since` on that begin before `until`."""
+    for slot_at in range(since, until, SLOT):
         delay = delay_until(slot_at, now)
         for shard in range(shards):
             yield Tick(shard, slot_at, shards), delay
