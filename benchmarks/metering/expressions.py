@@ -16,6 +16,7 @@ Values: TypeAlias = Mapping[str, Mapping[str, Any]]
 Test: TypeAlias = Callable[[Item, Names, Values], bool]
 
 _TOKEN: Final = re.compile(r"[#:]?\w+|<>|<=|>=|[=<>(),]")
+_FALLBACK: Final = re.compile(r"if_not_exists\((#\w+), (:\w+)\)")
 _CLAUSE: Final = re.compile(r"\b(SET|REMOVE|ADD)\b")
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": lambda left, right: left == right,
@@ -37,7 +38,7 @@ def changed(expression: str, item: Item, names: Names, values: Values) -> dict[s
     after = dict(item)
     parts = _CLAUSE.split(expression)[1:]
     for clause, body in zip(parts[::2], parts[1::2], strict=True):
-        for part in body.split(","):
+        for part in _FALLBACK.sub(r"if_not_exists(\1;\2)", body).split(","):
             _apply(clause, part.split(), after, names, values)
     return after
 
@@ -51,6 +52,10 @@ def _apply(clause: str, words: list[str], after: dict[str, Mapping[str, Any]], n
             # Worked out before the condition is judged: where that fails, there may be nothing to subtract.
             less = int(after.get(names[other], {"N": "0"})["N"])
             after[name] = {"N": str(int(values[value]["N"]) - less)}
+        case "SET", ["=", begun, "+", value] if begun.startswith("if_not_exists"):
+            other, fallback = begun.removeprefix("if_not_exists(").removesuffix(")").split(";")
+            before = int(after.get(names[other], values[fallback])["N"])
+            after[name] = {"N": str(before + int(values[value]["N"]))}
         case "REMOVE", []:
             after.pop(name, None)
         case "ADD", [value]:

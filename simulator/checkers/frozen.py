@@ -33,7 +33,9 @@ def _check_obeyed(
         return
     until = min([frozen.until - CLOCKS, end_at, *(thaw.asked_at for thaw in frozen.thaws)])
     for call in world.history.calls:
-        if not request.answered_at < call.row_started_at < until or frozen.tenant not in (None, call.tenant):
+        # Its row is written first. Who then stands still until the freeze has ended may call.
+        is_inside = request.answered_at < call.row_started_at and call.began_at < until
+        if not is_inside or frozen.tenant not in (None, call.tenant):
             continue
         said = labels.get((call.tenant, call.schedule_id), [{}])
         if frozen.labels is None or all(frozen.labels.items() <= one.items() for one in said):

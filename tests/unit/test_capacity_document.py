@@ -13,8 +13,10 @@ from cronfleet.domain.lease import SLOT
 IN_BATCHES = ("herd", "batch", "ordinary")
 A_BATCH_OF_FIFTY = (1 + 1 + 1 + 1) / 50
 """Lease, batch, announcement and release, shared by fifty."""
-A_DRAW = 2 / 50
-"""What fifty fires of a tenant at rest ask of its line: it is found to be at rest, and begun anew."""
+A_DRAW = 1 / 50
+"""What fifty fires of a tenant ask of its line, from which nobody has drawn yet …"""
+A_DRAW_AT_REST = 2 / 50
+"""… and of one that others have drawn from, long since: it is found to be at rest, and begun anew."""
 
 
 @pytest.mark.parametrize("name", IN_BATCHES)
@@ -23,6 +25,11 @@ def test_an_ordinary_firing_in_batches_stays_in_its_budget(name: str) -> None:
     assert 5.0 < count.writes <= 5.3
     assert 1.5 < count.reads <= 2.1
     assert count.invocations == 1.0
+
+
+def test_in_a_herd_the_dispatcher_makes_at_most_one_request_for_five_firings() -> None:
+    """Claims in requests of 25, messages in requests of ten whoever's they are, and a draw for each tenant."""
+    assert units.counts()["herd"].dispatcher_requests <= 0.2
 
 
 def test_a_herd_of_ten_thousand_is_one_herd() -> None:
@@ -39,14 +46,14 @@ def test_a_lone_firing_stays_in_its_budget() -> None:
 def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_tick() -> None:
     """Ten ticks of five: each takes a lease, and writes, announces, claims (3) and closes a batch for its five.
 
-    Two of the five are more than the shard's share of the tenant's rate: the line is asked, which rests in between. The
-    first tick has one.
+    Two of the five are more than the shard's share of the tenant's rate: the line is asked, which is found to rest, and
+    begun anew. The first tick has one, and asks a line that is not there yet.
     """
     counts = units.counts()
     ticks = counts["in_turns"].parts["dispatcher"].invocations
     assert 9 <= ticks <= 11
     assert counts["in_turns"].writes == pytest.approx(
-        1 + 1 + (ticks * (1 + 1 + 1 + 3 + 1) + (ticks - 1) * 2) / 50, abs=1e-9
+        1 + 1 + (ticks * (1 + 1 + 1 + 3 + 1) + (ticks - 2) * 2 + 1) / 50, abs=1e-9
     )
     assert counts["in_turns"].writes < counts["ordinary"].writes
 
@@ -61,7 +68,7 @@ def test_a_fire_that_is_caught_up_in_its_turn_shares_a_claim_with_those_of_its_t
         # Its row and the timer of its next attempt in a transaction, with the timer's entry in the index: 5 and not 1.
         # The timer's claim: 2. Start and finish: 2. And a batch of its own.
         # The failure is counted for the breaker of its target.
-        ("retry", 9.0 + A_BATCH_OF_FIFTY + A_DRAW),
+        ("retry", 9.0 + A_BATCH_OF_FIFTY + A_DRAW_AT_REST),
         # The gate that it finds taken is charged; nothing is released.
         ("skip", 1.0),
         # One row instead of a start and a finish.

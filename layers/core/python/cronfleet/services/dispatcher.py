@@ -262,21 +262,31 @@ class Dispatcher:
         return now >= serving.works_until or (len(serving.noted) >= ENOUGH_NOTED and now >= serving.is_half_over_at)
 
     def _in_slices(self, serving: Serving, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
-        """The drafts in the rounds of their tenants: first a few, then as many more as there is time for at that pace.
+        """The drafts in the rounds of their tenants: first a few, then as many more as there is time for at that pace;
+        where the pace of this tick is known, as many as there is time for at once.
 
         What is granted and not claimed is lost to its tenant, and what is not granted is found again by the next tick,
         which sees by then what has come due for others: a tick that goes on for one tenant makes all others late.
         """
         tiers = {tenant_id: tenant.tier for tenant_id, tenant in serving.tenants.items()}
         ordered = in_rounds(drafts, tiers)
-        began_at = self._clock.now()
-        yield ordered[:FIRST_SLICE]
-        rest = ordered[FIRST_SLICE:]
-        if not rest:
-            return
-        took, left = self._clock.now() - began_at, serving.works_until - self._clock.now()
-        if left > 0:
-            yield rest if took <= 0 else rest[: max(1, FIRST_SLICE * left // took)]
+        for _ in range(2):
+            began_at = self._clock.now()
+            some = ordered[: self._fitting(serving, began_at, len(ordered))]
+            if not some:
+                return
+            yield some
+            serving.took, serving.claimed = self._clock.now() - began_at, len(some)
+            ordered = ordered[len(some) :]
+
+    def _fitting(self, serving: Serving, now: Instant, most: int) -> int:
+        """How many drafts there is time for, at the pace of those before; of the first ones there are few."""
+        if not serving.claimed:
+            return min(FIRST_SLICE, most)
+        left = serving.works_until - now
+        if left <= 0 or serving.took <= 0:
+            return 0 if left <= 0 else most
+        return min(most, max(1, serving.claimed * left // serving.took))
 
     def _granted(self, serving: Serving, made: Plan, drafts: Sequence[Draft]) -> list[Claim]:
         """The claims of those of `drafts` that may go now; what has to wait is noted in `made`."""

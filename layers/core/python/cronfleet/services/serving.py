@@ -39,6 +39,10 @@ class Serving:
     yielding: Yielding
     closed: Closed
     """The last batch whose claims are all decided."""
+    took: int = 0
+    """How many milliseconds …"""
+    claimed: int = 0
+    """… so many drafts took that went together last; none yet."""
     written: int = 0
     """Batches that were written down; each is announced before the next is, or never."""
     tenants: dict[str, Tenant] = field(default_factory=dict)

@@ -15,8 +15,11 @@ _MICROSECONDS: Final = 1_000_000
 MAX_GUESSES: Final = 4
 """The line moves on only: it is before the floor once, and a guess is wrong twice at most. One more is for others."""
 
-_GO_ON: Final = Expression("#at >= :floor", "SET #expires_at = :expires_at ADD #at :span")
-_GO_ON_BELOW: Final = Expression("#at >= :floor AND #at <= :latest", "SET #expires_at = :expires_at ADD #at :span")
+_MOVED: Final = "SET #at = if_not_exists(#at, :floor) + :span, #expires_at = :expires_at"
+_GO_ON: Final = Expression("attribute_not_exists(#at) OR #at >= :floor", _MOVED)
+_GO_ON_BELOW: Final = Expression("attribute_not_exists(#at) OR (#at >= :floor AND #at <= :latest)", _MOVED)
+_STAY_BELOW: Final = Expression("#at >= :floor AND #at <= :latest", _MOVED)
+"""Of a line that nobody has drawn from, so much is more than there is."""
 _BEGIN: Final = Expression("attribute_not_exists(#at) OR #at < :floor", "SET #at = :begun, #expires_at = :expires_at")
 
 
@@ -44,7 +47,7 @@ class DynamoRates:
         values = {":floor": number(floor), ":span": number(span)}
         expression = _GO_ON
         if ceiling is not None:
-            expression = _GO_ON_BELOW
+            expression = _GO_ON_BELOW if floor + span <= ceiling else _STAY_BELOW
             values[":latest"] = number(ceiling - span)
         return self._update(line, span, expression, values, floor)
 
