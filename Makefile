@@ -82,7 +82,7 @@ simulate: $(INSTALLED) ## Run a world full of faults, SEED=0 HOURS=2, and check 
 chaos: $(INSTALLED) ## Kill, freeze and mislead all processes of a stack under load, SEED=0, and add up exactly
 	@$(PYTHON) -m tests.e2e.chaos --seed $(SEED)
 
-bench: $(INSTALLED) ## Print the figures of the budgets
+bench: $(INSTALLED) ## Measure the figures of the budgets, one by one, and sum them up in a table
 	@$(PYTHON) -m benchmarks
 
 bench-peers: $(INSTALLED) ## Run the same herd on others of the trade, N=10000, and print one table

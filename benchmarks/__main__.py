@@ -34,6 +34,7 @@ FIGURES: Final = (
     "dispatcher_emulator",
     "api",
     "imports",
+    "worker",
     "worker_overhead",
 )
 PAGE_COLUMNS: Final = 140
