@@ -92,6 +92,7 @@ CALLS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
             "letter_watch_stopped",
             "shard_watch_stopped",
             "self_watch_stopped",
+            "forecast_stopped",
         ),
         "The sweeper cannot do a duty, or not for every shard",
     ),

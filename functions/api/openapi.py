@@ -66,6 +66,7 @@ TAGS: Final = {
     "holds": "The installation in which nothing is claimed: for an update, or as a second region.",
     "breakers": "Targets that fail again and again, and are left alone for a while.",
     "lint": "What about schedules will surprise, and when many fire at once.",
+    "forecast": "How many fires are due in the next days.",
     "preview": "When a trigger would fire.",
     "tenants": "Who the installation serves, what each may use, and what it does.",
     "audit": "Who changed what, when and why; and whether anybody has changed that since.",

@@ -142,6 +142,7 @@ FromQuery = Annotated[
     str | None, Query(alias="from", max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")
 ]
 ToQuery = Annotated[str | None, Query(max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")]
+ByQuery = Annotated[Literal["minute", "shard", "tenant"], Query(description="What the fires are counted by.")]
 AtQuery = Annotated[str, Query(max_length=LONGEST_MOMENT, description="RFC 3339; a + is written %2B in a URL.")]
 FirstQuery = Annotated[
     str, Query(alias="from", max_length=LONGEST_MOMENT, description="RFC 3339, included; a + is written %2B in a URL.")

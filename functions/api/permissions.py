@@ -32,6 +32,7 @@ ROLES: Final[Mapping[tuple[str, str], Role | None]] = {
     ("POST", "/v1/preview"): Role.VIEWER,
     ("GET", "/v1/lint"): Role.VIEWER,
     ("GET", "/v1/lint/crowded-minutes"): Role.VIEWER,
+    ("GET", "/v1/forecast"): Role.VIEWER,  # that of all tenants takes a platform admin
     ("GET", "/v1/schedules"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}"): Role.VIEWER,
     ("GET", "/v1/schedules/{schedule_id}/fires"): Role.VIEWER,

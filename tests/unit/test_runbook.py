@@ -14,7 +14,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.sqs import queues
 from cronfleet.domain.run import Outcome, RunStatus
 from cronfleet.domain.tenant import TIERS
-from cronfleet.services.sweeper import SweepReport
+from cronfleet.services.sweep_report import SweepReport
 from cronfleet.services.tick_report import TickReport
 from cronfleet_cli.main import app
 from infra.alarms import CALLS, alarms

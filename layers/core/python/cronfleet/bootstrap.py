@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from cronfleet.services.door import Door
     from cronfleet.services.first_key import FirstKey
     from cronfleet.services.following import Following
+    from cronfleet.services.forecasts import Forecasts
     from cronfleet.services.freezing import Freezing
     from cronfleet.services.health import Health
     from cronfleet.services.heartbeats import Heartbeats
@@ -299,6 +300,7 @@ def sweeper(settings: Settings) -> "Sweeper":
     """Closes the books; serves ticks itself for shards that went quiet."""
     from cronfleet.adapters.system.side_by_side import Threads
     from cronfleet.services.dispatcher import Dispatcher
+    from cronfleet.services.forecaster import Forecaster
     from cronfleet.services.letter_watch import LetterWatch
     from cronfleet.services.sealing import Sealer
     from cronfleet.services.self_watch import SelfWatch
@@ -329,6 +331,7 @@ def sweeper(settings: Settings) -> "Sweeper":
         shard_watch=ShardWatch(store=store, incidents=incidents(settings)),
         letter_watch=LetterWatch(store=store, incidents=incidents(settings), clock=SystemClock(), telemetry=watch),
         self_watch=SelfWatch(store=store, incidents=incidents(settings)),
+        forecaster=Forecaster(store=store, clock=SystemClock()),
         events=_events(settings),
     )
 
@@ -721,6 +724,13 @@ def ledger(settings: Settings) -> "Ledger":
     from cronfleet.services.ledger import Ledger
 
     return Ledger(store=_store(settings), clock=SystemClock())
+
+
+def forecasts(settings: Settings) -> "Forecasts":
+    """What is due in the next days."""
+    from cronfleet.services.forecasts import Forecasts
+
+    return Forecasts(store=_store(settings), clock=SystemClock())
 
 
 def lint(settings: Settings) -> "LintService":

@@ -31,6 +31,7 @@ from cronfleet.ports.dead_letters import DeadLetterStore, SettleUnreadable
 from cronfleet.ports.deletions import DeletionStore, InsertDeletion
 from cronfleet.ports.dependencies import DependencyStore, PutDependants, PutDependencyMark
 from cronfleet.ports.errands import ErrandStore, PutErrand
+from cronfleet.ports.forecasts import ForecastStore
 from cronfleet.ports.freezes import FreezeStore, PutFreezeDirectory, PutFreezeList
 from cronfleet.ports.gates import GateStore, GuardWrite
 from cronfleet.ports.noticeboard import NoticeStore, PutSheet, PutSwitch
@@ -507,6 +508,7 @@ class JobStore(
     ScheduleCountStore,
     RateStore,
     PeekStore,
+    ForecastStore,
     FreezeStore,
     GateStore,
     BreakerStore,

@@ -4,6 +4,7 @@ Lag is measured where a run starts, so what does not start at all is seen here o
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
@@ -17,6 +18,24 @@ PERCENT: Final = 100
 
 BOARD_EVERY: Final = 5
 """Minutes between looks at the noticeboard: it costs a read, which no ordinary sweep has to spare."""
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What one sweep did, in counts."""
+
+    shards: int = 0
+    quiet_shards: int = 0
+    settled: int = 0
+    open: int = 0
+    revived: int = 0
+    resent: int = 0
+    failed_shards: int = 0
+    sealed: int = 0
+    retiming_seen: int = 0
+    retimed: int = 0
+    retiming_failed: int = 0
+    deleted: int = 0
 
 
 def tell_waiting(

@@ -36,6 +36,7 @@ from cronfleet.services.asking import ask
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
+from cronfleet.services.forecaster import Forecaster
 from cronfleet.services.letter_watch import LetterWatch
 from cronfleet.services.noticeboard import Noticeboard
 from cronfleet.services.pace import Pace
@@ -43,7 +44,7 @@ from cronfleet.services.retiming import Retimings
 from cronfleet.services.sealing import Sealer
 from cronfleet.services.self_watch import SelfWatch
 from cronfleet.services.shard_watch import ShardWatch
-from cronfleet.services.sweep_report import looks_at_board, tell_board, tell_waiting
+from cronfleet.services.sweep_report import SweepReport, looks_at_board, tell_board, tell_waiting
 from cronfleet.services.telling import told_by
 from cronfleet.services.tenant_rules import TenantRules
 from cronfleet.services.true_clock import require_true_clock, true_now
@@ -65,26 +66,11 @@ DELETING_TIME: Final = 30 * SECOND
 LETTERS_TIME: Final = 10 * SECOND
 """What a sweep gives at most to dead letters that are about to go, likewise."""
 
+FORECAST_TIME: Final = 20 * SECOND
+"""What a sweep gives at most to counting what is ahead, likewise."""
+
 DONE: Final = frozenset({Standing.SETTLED, Standing.EXPIRED})
 """What is owed nothing more."""
-
-
-@dataclass(slots=True)
-class SweepReport:
-    """What one sweep did, in counts."""
-
-    shards: int = 0
-    quiet_shards: int = 0
-    settled: int = 0
-    open: int = 0
-    revived: int = 0
-    resent: int = 0
-    failed_shards: int = 0
-    sealed: int = 0
-    retiming_seen: int = 0
-    retimed: int = 0
-    retiming_failed: int = 0
-    deleted: int = 0
 
 
 @dataclass(slots=True)
@@ -141,9 +127,11 @@ class Sweeper:
         shard_watch: ShardWatch | None = None,
         letter_watch: LetterWatch | None = None,
         self_watch: SelfWatch | None = None,
+        forecaster: Forecaster | None = None,
         events: Events | None = None,
     ) -> None:
         self._letter_watch = letter_watch
+        self._forecaster = forecaster
         self._shard_watch = shard_watch
         self._self_watch = self_watch
         self._served: dict[int, Instant] = {}
@@ -209,6 +197,7 @@ class Sweeper:
         self._retime(deadline_at, report)
         self._delete(deadline_at, report)
         self._tell_of_letters(deadline_at)
+        self._forecast(deadline_at)
 
     def _stop_in_a_standby(self) -> None:
         """Raises `_StandsBy` where nothing may be done. An installation that was never held pays no read for that: each
@@ -270,6 +259,15 @@ class Sweeper:
             self._letter_watch.look(min(deadline_at, self._clock.now() + LETTERS_TIME))
         except (NoAnswer, Damaged) as error:
             self._telemetry.alarm("letter_watch_stopped", error=str(error))
+
+    def _forecast(self, deadline_at: Instant) -> None:
+        """Count what is ahead. Whatever is wrong there costs the other duties nothing."""
+        if self._forecaster is None:
+            return
+        try:
+            self._forecaster.advance(min(deadline_at, self._clock.now() + FORECAST_TIME), self._shards)
+        except (NoAnswer, Damaged) as error:
+            self._telemetry.alarm("forecast_stopped", error=str(error))
 
     def _in_turn(self, now: Instant) -> Iterator[int]:
         """Every shard, beginning at another one each minute: a sweep that is cut short starves none.

@@ -16,6 +16,7 @@ from cronfleet.adapters.dynamodb.dead_letters import DynamoDeadLetters
 from cronfleet.adapters.dynamodb.deletions import DynamoDeletions
 from cronfleet.adapters.dynamodb.dependencies import DynamoDependencies
 from cronfleet.adapters.dynamodb.errands import DynamoErrands
+from cronfleet.adapters.dynamodb.forecasts import DynamoForecasts
 from cronfleet.adapters.dynamodb.freezes import DynamoFreezes
 from cronfleet.adapters.dynamodb.gates import DynamoGates
 from cronfleet.adapters.dynamodb.heartbeats import DynamoHeartbeats
@@ -61,6 +62,7 @@ class DynamoJobStore(
     DynamoScheduleCounts,
     DynamoRates,
     DynamoPeeking,
+    DynamoForecasts,
     DynamoFreezes,
     DynamoGates,
     DynamoBreakers,

@@ -17,6 +17,11 @@ DEPENDANTS: Final = "DEPENDANTS"
 DEPENDENCIES: Final = "DEPENDENCIES"
 LEASE: Final = "LEASE"
 BOOKS: Final = "BOOKS"
+FORECAST: Final = "FORECAST"
+"""The partition of what the sweeper counts ahead: of each shard, of all, and how far it has come."""
+FORECAST_SHARD: Final = "SHARD#"
+WHOLE: Final = "WHOLE"
+WALK: Final = "WALK"
 API_KEY: Final = "KEY"
 TENANT: Final = "TENANT"
 SCHEDULE_COUNT: Final = "COUNT#schedules"
@@ -46,6 +51,11 @@ _BATCH: Final = "B#"
 def schedule(tenant: str, schedule_id: str) -> str:
     """The partition of a schedule, in the tables `schedules`, `runs`, `attempts` and `receipts`."""
     return f"{tenant}#{schedule_id}"
+
+
+def forecast(shard: int) -> str:
+    """The sort key of what was counted of a shard."""
+    return f"{FORECAST_SHARD}{shard:04}"
 
 
 def parse_schedule(partition: str) -> tuple[str, str]:

@@ -312,6 +312,19 @@ class BooksRecord(Model):
     owed = BinaryAttribute(legacy_encoding=False)
 
 
+class ForecastRecord(Model):
+    """What is due of a shard, or of all; or how far the walk is that counts it. `body` is packed."""
+
+    class Meta:
+        table_name = schema.SHARDS.name
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    rev = WholeAttribute(null=True)
+    body = BinaryAttribute(legacy_encoding=False)
+    expires_at = WholeAttribute()
+
+
 class HeartbeatRecord(Model):
     """A heartbeat URL, by the digest of its token."""
 

@@ -11,6 +11,7 @@ from cronfleet.adapters.memory.deletions import MemoryDeletions
 from cronfleet.adapters.memory.dependencies import MemoryDependencies
 from cronfleet.adapters.memory.due_index import DueIndex
 from cronfleet.adapters.memory.errands import MemoryErrands
+from cronfleet.adapters.memory.forecasts import MemoryForecasts
 from cronfleet.adapters.memory.freezes import MemoryFreezes
 from cronfleet.adapters.memory.gates import MemoryGates
 from cronfleet.adapters.memory.heartbeats import MemoryHeartbeats
@@ -48,6 +49,7 @@ class MemoryJobStore(
     MemoryScheduleCounts,
     MemoryRates,
     MemoryPeeking,
+    MemoryForecasts,
     MemoryFreezes,
     MemoryGates,
     MemoryBreakers,

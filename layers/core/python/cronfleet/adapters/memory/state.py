@@ -15,6 +15,7 @@ from cronfleet.domain.claim import Batch, BatchId, RunTimer, Unreadable
 from cronfleet.domain.deletion import Deletion
 from cronfleet.domain.dependency import Dependants, DependencyMark
 from cronfleet.domain.errand import Errand
+from cronfleet.domain.forecast_reading import Reading, Walk
 from cronfleet.domain.freeze import FreezeDirectory, FreezeList
 from cronfleet.domain.gate import Waiting
 from cronfleet.domain.heartbeat import Heartbeat, Ping
@@ -80,6 +81,9 @@ class State:
     log: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     """The order of each shard's batches."""
     books: dict[int, Books] = field(default_factory=dict)
+    forecast_walk: Walk | None = None
+    forecasts: dict[int | None, Reading] = field(default_factory=dict)
+    """By shard; of all under `None`."""
     calendar_heads: dict[tuple[str, str], CalendarHead] = field(default_factory=dict)
     calendars: dict[tuple[str, str, int], Calendar] = field(default_factory=dict)
     receipts: dict[tuple[RunKey, str], Receipt] = field(default_factory=dict)
