@@ -12,6 +12,7 @@ from cronfleet_cli.commands import (
     bulk,
     calendars,
     dead_letters,
+    forecasting,
     freezes,
     holds,
     installation,
@@ -34,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _module in (applying, runs, operations, previewing, moving, installation):
+for _module in (applying, runs, operations, previewing, forecasting, moving, installation):
     _module.register(app)
 _GROUPS = {
     "schedules": schedules.app,

@@ -25,6 +25,8 @@ MOST_SCHEDULES: Final = 2_000
 MOST_WORK: Final = 1_000_000
 """Fires that one answer looks at, but for the last page of schedules."""
 DEFAULT_STRETCH: Final = DAY
+GRACE: Final = 10 * MINUTE
+"""So long ago an answer may begin: whoever adds pages up asks for the same stretch each time."""
 
 _FIRING: Final = frozenset({Status.ACTIVE, Status.PAUSED})
 """A paused schedule may have an end of its pause."""
@@ -154,7 +156,7 @@ def _stretch(since: Instant | None, until: Instant | None, now: Instant) -> tupl
     """Whole minutes around what is asked for; `Invalid` for what nobody forecasts."""
     this_minute = now // MINUTE * MINUTE
     begins = this_minute if since is None else since // MINUTE * MINUTE
-    if begins < this_minute:
+    if begins < this_minute - GRACE:
         raise Invalid("from", "is past; what has fired is in the history of each schedule. Leave it out for now")
     latest = this_minute + HORIZON
     ends = min(begins + DEFAULT_STRETCH, latest) if until is None else -(-until // MINUTE) * MINUTE
