@@ -4,12 +4,12 @@ The schedules are drawn from `benchmarks/cron_mix.py`, thinned to the pace of th
 ten million). They are registered one after the other; the forecast that offsets are drawn by is counted anew while they
 come, as the sweeper does each hour. All of one week is counted fire by fire, to the minute and to the second, with the
 product's own next fires, jitter and spread; the forecast must say the same, or this fails. `--schedules` says how many;
-with more of them it gets smoother. `--draw FILE` writes the picture of docs/forecast.md.
+with more of them it gets smoother. `--write` puts table and picture into docs/forecast.md.
 """
 
 import argparse
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import spread_picture
+from benchmarks import marked, spread_picture
 from benchmarks.cron_mix import MEASURED_FROM, drawn, thinned
 from benchmarks.figures import Figure, report
 from cronfleet.domain.crowded import default_jitter
@@ -32,6 +32,7 @@ from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.spread import DEFAULT_WINDOW_SECONDS, Spread, draw
 from cronfleet.domain.trigger import CronTrigger, fires
 
+DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "forecast.md"
 SCHEDULES: Final = 20_000
 FIRES_A_DAY: Final = 14.4
 """Of a schedule: 100,000 a minute of ten million."""
@@ -164,35 +165,53 @@ def ratio(counts: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
     return float(counts.max() / counts.mean())
 
 
+def _row(way: Way, counted: Profile) -> tuple[str, str, str, str, str, str]:
+    minutes, seconds = counted.minutes, counted.seconds
+    return (
+        way.name,
+        f"{minutes.max():,}",
+        f"{minutes.mean():,.1f}",
+        f"{ratio(minutes):.1f}",
+        f"{seconds.max():,}",
+        f"{ratio(seconds):,.0f}",
+    )
+
+
+def _table(title: str, rows: Sequence[tuple[str, ...]]) -> Table:
+    made = Table(*rows[0], title=title)
+    for row in rows[1:]:
+        made.add_row(*row)
+    return made
+
+
+def _write(rows: Sequence[tuple[str, ...]], profiles: Mapping[str, Profile]) -> None:
+    """Put the table and the picture where docs/forecast.md shows them."""
+    document = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(marked.replaced(document, {"spread": marked.table(rows)}, DOCUMENT.name), encoding="utf-8")
+    day = slice(SHOWN_DAY * DAY // MINUTE, (SHOWN_DAY + 1) * DAY // MINUTE)
+    before, after = (profiles[way.name].minutes[day].tolist() for way in (BEFORE, AFTER))
+    DOCUMENT.with_suffix(".svg").write_text(spread_picture.svg(before, after), encoding="utf-8")
+
+
 def main() -> None:
     """Measure, print the table, and draw."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spread", description=__doc__.split("\n")[0])
     parser.add_argument("--schedules", type=int, default=SCHEDULES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--draw", type=Path, metavar="FILE", help="write the picture")
+    parser.add_argument("--write", action="store_true", help="put the table and the picture into docs/forecast.md")
     asked = parser.parse_args()
     lines = drawn(random.Random(asked.seed), asked.schedules, thinned(FIRES_A_DAY))
     console, profiles = Console(), dict[str, Profile]()
-    title = f"{asked.schedules:,} schedules, {FIRES_A_DAY} fires a day each, a week from Monday 2026-11-30"
-    table = Table("", "peak minute", "mean", "peak to mean", "peak second", "peak to mean", title=title)
+    rows = [("", "peak minute", "mean", "peak to mean", "peak second", "peak to mean")]
     for way in WAYS:
         found = list(timers(way, lines))
-        profiles[way.name] = counted = profile(found)
-        _check(found, counted)
-        minutes, seconds = counted.minutes, counted.seconds
-        table.add_row(
-            way.name,
-            f"{minutes.max():,}",
-            f"{minutes.mean():,.1f}",
-            f"{ratio(minutes):.1f}",
-            f"{seconds.max():,}",
-            f"{ratio(seconds):,.0f}",
-        )
-    console.print(table)
-    if asked.draw is not None:
-        day = slice(SHOWN_DAY * DAY // MINUTE, (SHOWN_DAY + 1) * DAY // MINUTE)
-        before, after = (profiles[way.name].minutes[day].tolist() for way in (BEFORE, AFTER))
-        asked.draw.write_text(spread_picture.svg(before, after), encoding="utf-8")
+        profiles[way.name] = profile(found)
+        _check(found, profiles[way.name])
+        rows.append(_row(way, profiles[way.name]))
+    title = f"{asked.schedules:,} schedules, {FIRES_A_DAY} fires a day each, a week from Monday 2026-11-30"
+    console.print(_table(title, rows))
+    if asked.write:
+        _write(rows, profiles)
     before, after = profiles[DEFAULT.name], profiles[AFTER.name]
     report(
         Figure("Spread", "peak minute to mean minute, before", f"{ratio(before.minutes):.1f}"),

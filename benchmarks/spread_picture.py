@@ -51,8 +51,12 @@ def svg(before: Sequence[int], after: Sequence[int]) -> str:
 
 def _step(most: int) -> int:
     """How far apart the lines of a scale are: a round number."""
-    steps = (factor * 10**power for power in range(12) for factor in (1, 2, 5))
-    return next(step for step in steps if step * MOST_LINES >= most)
+    power = 1
+    while True:
+        for step in (power, 2 * power, 5 * power):
+            if step * MOST_LINES >= most:
+                return step
+        power *= 10
 
 
 def _panel(

@@ -75,7 +75,7 @@ def found_family(world: World, rng: random.Random, begun_at: int, calm_at: int) 
 
 def _put(world: World, rng: random.Random, name: str, trigger: Trigger, at: int) -> None:
     spec = population.drawn_spec(rng, at)
-    policies = replace(spec.policies, jitter_seconds=0, overlap=Overlap.ALLOW)
+    policies = replace(spec.policies, jitter_seconds=0, spread=None, overlap=Overlap.ALLOW)
     change = population.create(Spec(trigger, spec.target, policies=policies, labels=spec.labels))
     for turn in range(ASKED):
         world.loop.at(at + turn * MINUTE, partial(world.ask, KINFOLK, name, "create", change))

@@ -13,6 +13,7 @@ from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.overlap import Overlap
 from cronfleet.domain.retry import Backoff, BackoffKind, Retry
 from cronfleet.domain.schedule import Policies, Spec
+from cronfleet.domain.spread import Spread
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, OneShotTrigger, Trigger
 from cronfleet.services.access import Caller
@@ -37,6 +38,9 @@ CHOSEN: Final = {"America/New_York": (Gap.SKIP, Repeat.BOTH), "Australia/Lord_Ho
 """What is chosen for changes of the clock, by zone."""
 INTERVALS: Final = (5, 10, 13, 30, 60, 90, 300)
 """Seconds."""
+
+SPREAD_SECONDS: Final = 7
+"""Who has a jitter of so many is spread instead, over as many: one offset for all its fires."""
 
 CREW: Final = "crew"
 CREWS: Final = ("blue", "red")
@@ -109,10 +113,12 @@ def drawn_spec(rng: random.Random, now: int) -> Spec:
     misfire = replace(drawn_missed(rng, policy), grace_seconds=rng.choice([0, 30, 60, 300]))
     backoff = Backoff(rng.choice(list(BackoffKind)), rng.randint(1, 20), 120)
     retry = Retry(rng.randint(1, 4), backoff)
+    overlap, jitter_seconds = rng.choice([Overlap.ALLOW, Overlap.ALLOW, Overlap.SKIP]), rng.choice([0, 0, 7, 40])
     policies = Policies(
         misfire,
-        rng.choice([Overlap.ALLOW, Overlap.ALLOW, Overlap.SKIP]),
-        jitter_seconds=rng.choice([0, 0, 7, 40]),
+        overlap,
+        jitter_seconds=jitter_seconds,
+        spread=Spread(jitter_seconds) if jitter_seconds == SPREAD_SECONDS else None,
         retry=retry,
         timeout_seconds=rng.choice([20, 60, 120]),
         after_pause=drawn_missed(rng, rng.choice([MisfirePolicy.SKIP, *MisfirePolicy])),

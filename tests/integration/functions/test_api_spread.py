@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support.api import NIGHTLY
 
 SPREAD = {
@@ -70,3 +72,29 @@ def test_an_export_says_how_it_is_spread_and_not_by_how_much(api: Any) -> None:
     (only,) = document["schedules"]
     assert only["policies"]["spread"] == "auto"
     assert "spread_offset_seconds" not in only
+
+
+def test_explain_says_that_a_fire_is_late_on_purpose(api: Any) -> None:
+    made = api.call("POST", "/v1/schedules", SPREAD).json
+    said = api.call("GET", f"{PATH}/explain?at={made['next_fire_at']}").json
+    assert said["code"] == "not_due"
+    assert f"put off by {made['spread_offset_seconds']} s, as it is spread" in said["text"]
+    assert said["detail"]["due_at"] == made["next_due_at"]
+
+
+def test_only_who_asks_for_a_spread_has_the_forecast_read(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, get = [], api.store.get_forecast
+    monkeypatch.setattr(api.store, "get_forecast", lambda: asked.append(1) or get())
+    for number in range(3):
+        api.register(id=f"plain-{number}")
+    assert asked == []
+    for number in range(3):
+        api.call("POST", "/v1/schedules", {**SPREAD, "id": f"spread-{number}"})
+    api.call("PATCH", "/v1/schedules/spread-1", {"description": "another"})
+    assert asked == [1], "once in five minutes"
+
+
+def test_what_runs_after_others_cannot_be_spread(api: Any) -> None:
+    api.register()
+    refused = api.call("POST", "/v1/schedules", {**SPREAD, "trigger": {"after": ["nightly"]}})
+    assert (refused.status, refused.json["errors"][0]["field"]) == (400, "policies.spread")

@@ -328,7 +328,7 @@ def _awaited(at: Instant, timer: Timer, facts: Facts) -> Explanation:
     if timer.deferred is not None and (at == timer.nominal_at or in_line(timer, fire) != fire):
         return _deferred(at, timer, timer.deferred)
     if fire.due_at > facts.now:
-        return _ahead(at, fire.due_at, "its time has not come")
+        return _ahead(at, fire.due_at, _why_not_yet(fire, timer))
     late = _seconds(facts.now - fire.due_at)
     if facts.hold is not None:
         return _held_up(at, fire, facts.hold, late)
@@ -385,6 +385,13 @@ def _named_fire(at: Instant, timer: Timer) -> Fire:
         return first_fire(timer, at - 1) or Fire(at, at)
     except UNCOMPUTABLE:
         return Fire(at, at)  # Its schedule is about to be parked; until then this time counts as it stands.
+
+
+def _why_not_yet(fire: Fire, timer: Timer) -> str:
+    seconds = (fire.due_at - fire.nominal_at) // SECOND
+    if not timer.is_spread or not seconds:
+        return "its time has not come"
+    return f"its time has not come: each fire of the schedule is put off by {timer.jitter_seconds} s, as it is spread"
 
 
 def _ahead(at: Instant, due_at: Instant, why: str) -> Explanation:
