@@ -18,12 +18,13 @@ MOST_LINES: Final = 5
 """Of a scale, above the bottom."""
 
 STYLE: Final = """
-text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #57606a }
-.head { font-weight: 600; font-size: 15px; fill: #24292f }
+text { font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #6e7781 }
+.head { font-weight: 600; font-size: 15px; fill: #6e7781 }
 .grid { stroke: #8c959f; stroke-opacity: .35 }
-.mean { stroke: #57606a; stroke-dasharray: 6 4 }
+.mean { stroke: #6e7781; stroke-dasharray: 6 4 }
 path { stroke-width: .9 }
 .before { fill: #cf5b2e; stroke: #cf5b2e } .after { fill: #1f7a8c; stroke: #1f7a8c }
+@media (prefers-color-scheme: light) { .head { fill: #24292f } }
 @media (prefers-color-scheme: dark) {
   text { fill: #a8b3bf } .head { fill: #e6edf3 } .mean { stroke: #a8b3bf }
   .before { fill: #f0854f; stroke: #f0854f } .after { fill: #4fb6c9; stroke: #4fb6c9 }

@@ -8,7 +8,7 @@ trigger of their own names: schedules that run after others, retries, backfills,
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -24,6 +24,9 @@ HORIZON: Final = 7 * DAY
 
 COUNTER: Final = "Q"
 """The type code of arrays of counts: 64 bits."""
+
+MOST_LISTED: Final = 1_000_000
+"""Nominals that are kept: some 40 MB."""
 
 MINUTE_SECONDS: Final = MINUTE // SECOND
 
@@ -81,14 +84,38 @@ def add(total: "array[int]", more: Sequence[int], times: int = 1) -> None:
             total[number] += times * count
 
 
+class Lists:
+    """The nominals of triggers in one stretch of time; tallies of the same stretch may share them.
+
+    Past so many nominals the lists are let go, so that a large installation does not fill the memory.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Trigger, int], list[Instant]] = {}
+        self._length = 0
+
+    def of(self, owner: str, trigger: Trigger, lead: int, find: Callable[[], list[Instant]]) -> list[Instant]:
+        """What is known of `trigger`, or what `find` finds. `lead` is how long before the stretch it begins."""
+        key = (owner, trigger, lead)
+        known = self._found.get(key)
+        if known is None:
+            known = find()
+            self._length += len(known)
+            if self._length > MOST_LISTED:
+                self._found.clear()
+                self._length = len(known)
+            self._found[key] = known
+        return known
+
+
 class Tally:
     """Counts timers; `counts` works the groups out. `work` is how many fires have to be looked at for it."""
 
-    def __init__(self, since: Instant, until: Instant) -> None:
+    def __init__(self, since: Instant, until: Instant, lists: Lists | None = None) -> None:
         self.work = 0
         self._counts = Counts(since, until)
         self._groups: defaultdict[_Group, Counter[str]] = defaultdict(Counter)
-        self._fires: dict[tuple[str, Trigger, int], list[Instant]] = {}
+        self._lists = lists or Lists()
 
     def add(self, timer: Timer) -> None:
         """Count `timer` as it stands; every status is welcome."""
@@ -143,10 +170,8 @@ class Tally:
     def _listed(self, owner: str, trigger: Trigger, delay_seconds: int) -> list[Instant]:
         """The nominals that may be due in the stretch, put off by so much, and the one after them."""
         lead = -(-delay_seconds * SECOND // HOUR) * HOUR  # in whole hours, so that many offsets share one list
-        key = (owner, trigger, lead)
-        if key not in self._fires:
-            self._fires[key] = _stretch(trigger, self._counts.since - lead, self._counts.until)
-        return self._fires[key]
+        since, until = self._counts.since - lead, self._counts.until
+        return self._lists.of(owner, trigger, lead, lambda: _stretch(trigger, since, until))
 
     def _work_out(self, group: _Group, tenants: Counter[str]) -> None:
         owner, trigger, first, end_at, delay = group

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from cronfleet.domain.claim import DueItem
-from cronfleet.domain.forecast import Counts, Tally, first_nominal
+from cronfleet.domain.forecast import Counts, Lists, Tally, first_nominal
 from cronfleet.domain.forecast_reading import (
     MOST_TENANTS,
     MOST_TENANTS_OF_ALL,
@@ -37,6 +37,7 @@ class Forecaster:
     def __init__(self, *, store: JobStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._lists = Lists()
 
     def advance(self, until: Instant, shards: int) -> int:
         """Read on until it is `until`; how many shards were finished. Nothing but a read while no walk is due.
@@ -47,7 +48,7 @@ class Forecaster:
         walk = next_walk(before, self._clock.now(), shards)
         if walk is None:
             return 0
-        first = walk.shard
+        first, self._lists = walk.shard, Lists()
         while walk.shard < walk.shards and self._clock.now() < until:
             walk = self._read(walk, until)
             if walk.cursor is not None:
@@ -76,7 +77,7 @@ class Forecaster:
     def _count(self, walk: Walk, until: Instant) -> tuple[Counts, str | None]:
         """What the shard holds from the walk's cursor on, and where it was left."""
         fresh = walk.new_counts()
-        tally, seen, cursor = Tally(fresh.since, fresh.until), set[str](), walk.cursor
+        tally, seen, cursor = Tally(fresh.since, fresh.until, self._lists), set[str](), walk.cursor
         for _ in range(MAX_PAGES):
             page = ask(partial(self._store.due, walk.shard, LATEST, cursor, ITEMS_PER_PAGE))
             for timer in _schedules(page.items, walk, seen):
