@@ -26,7 +26,9 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.figures import Figure, report
+from benchmarks.one_tick import Counted
 from cronfleet import bootstrap, settings
+from cronfleet.adapters.dynamodb import job_store
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.instant import MINUTE, SECOND, to_text
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
@@ -86,11 +88,26 @@ class Taken:
 
     cpu: Sequence[float]
     clock: Sequence[float]
+    requests: float
+    """Requests to the store for each."""
 
     @property
     def each(self) -> float:
         """CPU seconds of a request, on average."""
         return statistics.fmean(self.cpu)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An installation that is ready to be asked, and the client of its store, if it has one."""
+
+    api: Api
+    client: Counted | None
+
+    @property
+    def calls(self) -> int:
+        """Requests to the store so far."""
+        return 0 if self.client is None else self.client.calls
 
 
 def _name(number: int) -> str:
@@ -141,15 +158,15 @@ def _run(schedule_id: str, epoch: int, at: int) -> Run:
 
 
 @contextlib.contextmanager
-def on_memory() -> Iterator[Api]:
+def on_memory() -> Iterator[Opened]:
     """The function on the store in memory."""
     clock = SettableClock()
     with pytest.MonkeyPatch.context() as patch:
-        yield prepared(api_on(patch, MemoryJobStore(clock), clock))
+        yield Opened(prepared(api_on(patch, MemoryJobStore(clock), clock)), None)
 
 
 @contextlib.contextmanager
-def on_emulator() -> Iterator[Api]:
+def on_emulator() -> Iterator[Opened]:
     """The function with its real adapters and clients, on an emulator that ends with the context."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -159,20 +176,22 @@ def on_emulator() -> Iterator[Api]:
         for name, value in {**surroundings.aws(endpoint), settings.TABLE_PREFIX: PREFIX}.items():
             patch.setenv(name, value)
         create_tables(client("dynamodb", endpoint), PREFIX)
+        asked = Counted(job_store.dynamodb_client())
+        patch.setattr(job_store, "dynamodb_client", lambda: asked)
         # The services live by a clock of their own; the store compares the machine's with the emulator's.
         store = bootstrap._store(settings.from_environment())  # noqa: SLF001 - with the clients of an installation
-        yield prepared(api_on(patch, store, SettableClock()))
+        yield Opened(prepared(api_on(patch, store, SettableClock())), asked)
 
 
-def measured(api: Api, make: Make, numbers: Iterator[int]) -> Taken:
+def measured(opened: Opened, make: Make, numbers: Iterator[int]) -> Taken:
     """The quickest round of requests that `make` makes of `numbers`."""
-    _asked(api, make, [next(numbers) for _ in range(REQUESTS // 10)])
-    rounds = [_asked(api, make, [next(numbers) for _ in range(REQUESTS)]) for _ in range(ROUNDS)]
+    _asked(opened, make, [next(numbers) for _ in range(REQUESTS // 10)])
+    rounds = [_asked(opened, make, [next(numbers) for _ in range(REQUESTS)]) for _ in range(ROUNDS)]
     return min(rounds, key=lambda taken: taken.each)
 
 
-def _asked(api: Api, make: Make, numbers: Sequence[int]) -> Taken:
-    cpu, clock = [], []
+def _asked(opened: Opened, make: Make, numbers: Sequence[int]) -> Taken:
+    api, cpu, clock, before = opened.api, [], [], opened.calls
     with unheard():
         for event in [make(number) for number in numbers]:
             api.clock.advance(1)
@@ -181,18 +200,19 @@ def _asked(api: Api, make: Make, numbers: Sequence[int]) -> Taken:
             cpu.append(time.process_time() - began)
             clock.append(time.perf_counter() - begin)
             assert answer.status in (200, 201), answer.text
-    return Taken(sorted(cpu), sorted(clock))
+    return Taken(sorted(cpu), sorted(clock), (opened.calls - before) / len(numbers))
 
 
-def figures(where: str, opened: Callable[[], contextlib.AbstractContextManager[Api]]) -> Iterator[Figure]:
-    """A figure for each route, on the store that `opened` opens."""
+def figures(where: str, opening: Callable[[], contextlib.AbstractContextManager[Opened]]) -> Iterator[Figure]:
+    """A figure for each route, on the store that `opening` opens."""
     numbers = itertools.count()
-    with opened() as api:
+    with opening() as opened:
         for what, make in ROUTES.values():
-            taken = measured(api, make, numbers)
+            taken = measured(opened, make, numbers)
             slowest = f"p99 {_at(taken.cpu)} ms of CPU, {_at(taken.clock)} by the clock"
-            at = f"{1 / taken.each:,.0f} a second of CPU; {slowest}"
-            yield Figure("API", f"{what}, {where}", at, spent(api, make, numbers))
+            asked = f"; {taken.requests:.1f} requests to the store" if taken.requests else ""
+            at = f"{1 / taken.each:,.0f} a second of CPU; {slowest}{asked}"
+            yield Figure("API", f"{what}, {where}", at, spent(opened, make, numbers))
 
 
 def _at(taken: Sequence[float]) -> str:
@@ -213,9 +233,9 @@ SPENDERS: Final = (
 """Whose CPU it is, by what the path of a file holds; the first that fits. What fits none is Python's."""
 
 
-def spent(api: Api, make: Make, numbers: Iterator[int]) -> str:
+def spent(opened: Opened, make: Make, numbers: Iterator[int]) -> str:
     """Who spends the CPU of such a request, largest first; a profile, in which many small calls weigh too much."""
-    stats = profiled(api, make, numbers)
+    stats = profiled(opened, make, numbers)
     shares: defaultdict[str, float] = defaultdict(float)
     data: Mapping[Any, Any] = stats.stats  # type: ignore[attr-defined]  # what it is made of, and all there is to read
     for (path, _, function), (_, _, own, _, callers) in data.items():
@@ -239,11 +259,11 @@ def _spender(path: str) -> str:
     return next((name for name, *parts in SPENDERS if any(part in path for part in parts)), "Python")
 
 
-def profiled(api: Api, make: Make, numbers: Iterator[int]) -> pstats.Stats:
+def profiled(opened: Opened, make: Make, numbers: Iterator[int]) -> pstats.Stats:
     """The profile of a round of requests."""
     profile = cProfile.Profile()
     profile.enable()
-    _asked(api, make, [next(numbers) for _ in range(REQUESTS)])
+    _asked(opened, make, [next(numbers) for _ in range(REQUESTS)])
     profile.disable()
     return pstats.Stats(profile)
 
@@ -255,8 +275,8 @@ def main() -> None:
     parser.add_argument("--profile", choices=ROUTES, help="print where the CPU of this route goes instead")
     asked = parser.parse_args()
     if asked.profile:
-        with on_memory() as api:
-            stats = profiled(api, ROUTES[asked.profile][1], itertools.count(REQUESTS))
+        with on_memory() as opened:
+            stats = profiled(opened, ROUTES[asked.profile][1], itertools.count(REQUESTS))
             stats.sort_stats("cumulative").print_stats(60)
         return
     report(*figures("store in memory", on_memory))
