@@ -191,3 +191,18 @@ def test_a_running_job_shows_its_progress_and_is_cancelled_at_its_next_beat(api)
     assert (over["status"], len(over["attempts"]), over["attempts"][0]["outcome"]) == ("cancelled", 1, "cancelled")
     log = api.ask("GET", f"/v1/runs/{run_id}/log").body
     assert log["lines"][0]["text"].startswith("at work")
+
+
+def test_what_is_due_is_forecast_for_the_tenant_at_once_and_for_all_once_the_sweeper_has_counted(api):
+    daily = {"cron": "0 3 * * *", "timezone": "UTC"}
+    before = api.ask("GET", "/v1/forecast").body
+    spread = api.put("spread", trigger=daily, target={"handler": "demo.heartbeat"}, policies={"spread": "auto"})
+    after = api.ask("GET", "/v1/forecast").body
+    assert after["schedules"] == before["schedules"] + 1
+    assert len(after["minutes"]) == 24 * 60
+    assert 0 <= spread["spread_offset_seconds"] <= 3_600
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (whole := api.ask("GET", "/v1/forecast?scope=platform&by=tenant")).status != 200:
+        assert time.monotonic() < deadline, whole
+        time.sleep(1)
+    assert whole.body["fires"] == sum(one["fires"] for one in whole.body["tenants"]) > 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.api import NIGHTLY
+from tests.support.api import NIGHTLY, Api, api_on_memory
 
 SPREAD = {
     **NIGHTLY,
@@ -13,6 +13,12 @@ SPREAD = {
     "policies": {"spread": "auto"},
 }
 PATH = "/v1/schedules/spread"
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    """The front door on the memory store: what stores promise is in their contract."""
+    return api_on_memory(monkeypatch)
 
 
 def put_off(answer: Any) -> int:
