@@ -16,7 +16,6 @@ from unittest.mock import patch
 
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.dynamodb import job_store
-from cronfleet.adapters.sqs import run_queue
 from cronfleet.domain.instant import DAY, MINUTE
 from cronfleet.domain.lease import slot_of
 from cronfleet.ports.queues import Tick
@@ -63,12 +62,12 @@ def serve(shard: int) -> None:
     The clock of the services stands still: no tick ends for want of time, and the whole herd is one tick's.
     """
     clock = SettableClock(NOON - MINUTE)
-    clients = [Counted(job_store.dynamodb_client()), Counted(run_queue.sqs_client())]
+    clients = [Counted(bootstrap.dynamodb_client()), Counted(bootstrap.sqs_client())]
     with ExitStack() as patched:
         for place, name, made in (
             (bootstrap, "SystemClock", clock),
-            (job_store, "dynamodb_client", clients[0]),
-            (run_queue, "sqs_client", clients[1]),
+            (bootstrap, "dynamodb_client", clients[0]),
+            (bootstrap, "sqs_client", clients[1]),
         ):
             patched.enter_context(patch.object(place, name, lambda made=made: made))
         # By that clock the emulator's is wrong.

@@ -26,7 +26,6 @@ from benchmarks.metering.chain import Targets, succeeds
 from benchmarks.one_tick import Counted
 from cronfleet import bootstrap, settings
 from cronfleet.adapters.dynamodb import job_store
-from cronfleet.adapters.sqs import run_queue
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.adapters.targets import targets
 from cronfleet.domain.instant import SECOND, floor_second
@@ -83,10 +82,10 @@ def installation() -> Iterator[None]:
 @contextmanager
 def counted_clients() -> Iterator[Sequence[Counted]]:
     """The clients that a worker will be built with."""
-    clients = (Counted(job_store.dynamodb_client()), Counted(run_queue.sqs_client()))
+    clients = (Counted(bootstrap.dynamodb_client()), Counted(bootstrap.sqs_client()))
     with (
-        patch.object(job_store, "dynamodb_client", lambda: clients[0]),
-        patch.object(run_queue, "sqs_client", lambda: clients[1]),
+        patch.object(bootstrap, "dynamodb_client", lambda: clients[0]),
+        patch.object(bootstrap, "sqs_client", lambda: clients[1]),
     ):
         yield clients
 
@@ -137,7 +136,7 @@ def _children() -> float:
 
 def bare() -> float:
     """CPU seconds of a request by such a client that decides nothing: the smallest, the read of an item."""
-    asked = job_store.dynamodb_client()
+    asked = bootstrap.dynamodb_client()
     key = {"pk": {"S": "nobody#nothing"}, "sk": {"S": "TIMER"}}
     began = 0.0
     for number in range(REQUESTS + WARMING_UP):

@@ -178,9 +178,9 @@ def of_schema(value: Any) -> Atoms:
     return set()
 
 
-def is_boto3(node: ast.expr) -> bool:
-    """Whether it is something of boto3, such as `boto3.client`."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "boto3"
+def makes_clients(node: ast.expr) -> bool:
+    """Whether it is something of boto3, such as `boto3.client`, or of the lean client that stands in for it."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("boto3", "lean")
 
 
 def is_super(node: ast.expr) -> bool:

@@ -21,8 +21,8 @@ from permissions.atoms import (
     Store,
     Table,
     Type,
-    is_boto3,
     is_super,
+    makes_clients,
     may_be_none,
 )
 from permissions.names import Names
@@ -34,7 +34,7 @@ class Calls(Names):
 
     def _call(self, node: ast.Call) -> Atoms:
         given = self._given(node)
-        if last_name(node.func) in ("client", "resource") and is_boto3(node.func):
+        if last_name(node.func) in ("client", "resource") and makes_clients(node.func):
             return self._client_made(node)
         if is_super(node.func):
             return self._super(node, given)

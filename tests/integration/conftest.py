@@ -9,6 +9,7 @@ import pytest
 
 from cronfleet.domain.claiming import Claiming
 from tests.support import stores
+from tests.support.clients import dynamodb_client, environment
 from tests.support.emulator import client, emulator
 
 
@@ -22,6 +23,13 @@ def emulator_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
 @pytest.fixture(scope="session")
 def emulator_dynamodb(emulator_endpoint: str) -> Any:
     return client("dynamodb", emulator_endpoint)
+
+
+@pytest.fixture(scope="session")
+def lean_dynamodb(emulator_endpoint: str) -> Any:
+    """The job store's client of production."""
+    with environment(emulator_endpoint):
+        return dynamodb_client()
 
 
 ENGINES = [
@@ -45,7 +53,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[stores.Engine]:
             yield stack.enter_context(stores.moto_engine())
         elif request.param == "emulator":
             dynamodb = request.getfixturevalue("emulator_dynamodb")
-            yield stack.enter_context(stores.dynamodb_engine(dynamodb, claiming=Claiming.BATCHED))
+            asked = request.getfixturevalue("lean_dynamodb")
+            yield stack.enter_context(stores.dynamodb_engine(dynamodb, claiming=Claiming.BATCHED, asked=asked))
         else:
             dynamodb = client("dynamodb", os.environ[stores.ENDPOINT_VARIABLE])
             yield stack.enter_context(stores.dynamodb_engine(dynamodb, claiming=Claiming.BATCHED))

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 from botocore.client import BaseClient
 
+from cronfleet.adapters.aws.lean import LeanClient
 from cronfleet.adapters.dynamodb import schema
 from permissions.compare import ROOT, Code
 from permissions.needs import ACTIONS, DYNAMODB
@@ -27,6 +28,7 @@ Placed = tuple[str, str, str]
 
 _code = Code(cache=ROOT / ".cache" / "permissions")
 _unguarded = BaseClient._make_api_call
+_unguarded_lean = LeanClient.call
 _refused: list[str] = []
 _NAMED = re.compile(r'UPDATE "([^"]+)"')
 _TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
@@ -36,20 +38,28 @@ _TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem",
 def guarded() -> Iterator[None]:
     """While it lasts; at its end it fails for every request that a role would have refused."""
     _refused.clear()
-    with patch.object(BaseClient, "_make_api_call", _guarded):
+    with patch.object(BaseClient, "_make_api_call", _guarded), patch.object(LeanClient, "call", _guarded_lean):
         yield
     assert not _refused, "\n".join(dict.fromkeys(_refused))
 
 
 def _guarded(client: Any, operation: str, request: dict[str, Any]) -> Any:
+    _hold(client.meta.service_model.service_name, operation, request)
+    return _unguarded(client, operation, request)
+
+
+def _guarded_lean(client: Any, operation: str, request: dict[str, Any]) -> Any:
+    _hold(client.service.name, operation, request)
+    return _unguarded_lean(client, operation, request)
+
+
+def _hold(service: str, operation: str, request: dict[str, Any]) -> None:
     part = _part_at_work()
     if part is not None:
-        service = client.meta.service_model.service_name
         unknown = [asked for asked in asked_for(service, operation, request) if asked not in allowed(part)]
         _refused.extend(f"{part} asks for {' '.join(one)}, which reading its code does not find" for one in unknown)
         if service == "dynamodb":
             _refused.extend(_out_of_scope(part, operation, request))
-    return _unguarded(client, operation, request)
 
 
 def _out_of_scope(part: str, operation: str, request: Mapping[str, Any]) -> Iterator[str]:
@@ -72,7 +82,7 @@ def placed(operation: str, request: Mapping[str, Any]) -> list[Placed]:
 
 def _part_at_work() -> str | None:
     """The function whose handler is on the stack."""
-    frame: Any = sys._getframe(2)
+    frame: Any = sys._getframe(3)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name.startswith("functions."):

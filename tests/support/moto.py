@@ -14,6 +14,7 @@ from unittest.mock import patch
 from moto import mock_aws
 from moto.dynamodb.responses import DynamoHandler
 
+from cronfleet import bootstrap
 from tests.support.guard import guarded
 
 ENVIRONMENT = {
@@ -39,5 +40,9 @@ def mocked_aws() -> Iterator[None]:
     with patch.dict(os.environ, {**ENVIRONMENT, **left_out}):
         for name in left_out:
             del os.environ[name]
-        with patch.object(DynamoHandler, "call_action", _locked), mock_aws(), guarded():
-            yield
+        bootstrap.aws_session.cache_clear()
+        try:
+            with patch.object(DynamoHandler, "call_action", _locked), mock_aws(), guarded():
+                yield
+        finally:
+            bootstrap.aws_session.cache_clear()

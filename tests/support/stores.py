@@ -7,16 +7,19 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+import boto3
+
 from benchmarks.metering.chain import PREFIX
 from benchmarks.metering.dynamodb import MeteredDynamoDB
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.items.timers import timer_item
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.adapters.memory.receipts import MemoryReceipts
 from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.schedule import Timer
+from tests.support.clients import dynamodb_client
 from tests.support.moto import mocked_aws
 from tests.support.settable_clock import SettableClock
 from tests.support.tables import create_tables, delete_tables
@@ -57,14 +60,14 @@ def metered_engine() -> Engine:
 
 @contextmanager
 def dynamodb_engine(
-    client: Any, clock: SettableClock | None = None, claiming: Claiming = Claiming.SINGLE
+    client: Any, clock: SettableClock | None = None, claiming: Claiming = Claiming.SINGLE, asked: Any = None
 ) -> Iterator[Engine]:
-    """Fresh tables on the engine behind `client`."""
+    """Fresh tables on the engine behind `client`; the store asks `asked`, and `client` where that is not given."""
     clock = clock or SettableClock()
     prefix = f"t{next(_prefixes)}"
     create_tables(client, prefix)
-    store = DynamoJobStore(prefix, client, clock, claiming=claiming)
-    receipts = DynamoReceipts(prefix, client, clock)
+    store = DynamoJobStore(prefix, asked or client, clock, claiming=claiming)
+    receipts = DynamoReceipts(prefix, asked or client, clock)
     yield Engine(store, receipts, clock, lambda timer: _spoil(client, prefix, timer), client, prefix)
     delete_tables(client, prefix)
 
@@ -76,11 +79,13 @@ def _spoil(client: Any, prefix: str, timer: Timer) -> None:
 
 @contextmanager
 def moto_engine(clock: SettableClock | None = None) -> Iterator[Engine]:
-    with mocked_aws(), dynamodb_engine(_moto_client(), clock) as engine:
-        yield engine
+    with mocked_aws():
+        client, asked = _moto_clients()
+        with dynamodb_engine(client, clock, asked=asked) as engine:
+            yield engine
 
 
 @cache
-def _moto_client() -> Any:
+def _moto_clients() -> tuple[Any, Any]:
     """Made once: a client takes longer to make than moto's tables do."""
-    return dynamodb_client()
+    return boto3.client("dynamodb"), dynamodb_client()

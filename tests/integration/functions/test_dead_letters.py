@@ -13,7 +13,7 @@ import pytest
 import time_machine
 
 from cronfleet import settings
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.sqs.messages import encode_run, encode_tick
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.instant import HOUR, to_datetime
@@ -23,6 +23,7 @@ from cronfleet.ports.dead_letters import Died
 from cronfleet.ports.queues import Tick
 from functions.dead_letters import handler
 from tests.support.builders import at, message
+from tests.support.clients import dynamodb_client
 from tests.support.moto import mocked_aws
 from tests.support.tables import create_tables
 

@@ -18,7 +18,7 @@ from moto.dynamodb.responses import DynamoHandler
 from moto.server import ThreadedMotoServer
 
 from cronfleet import settings
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.sqs.messages import encode_run
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.claim import RunTimer
@@ -29,6 +29,7 @@ from cronfleet.domain.schedule import Policies
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from tests.support.builders import cron, definition, message, timer
+from tests.support.clients import dynamodb_client
 from tests.support.ecs_agent import ecs_agent
 from tests.support.long_task import DOCKERFILE, LongTask, instructions, lay_out, places, until
 from tests.support.moto import ENVIRONMENT, _locked

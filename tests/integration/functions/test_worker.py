@@ -14,7 +14,7 @@ import pytest
 import time_machine
 
 from cronfleet import settings
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.sqs.messages import encode_run
 from cronfleet.adapters.system.clock import SystemClock
 from cronfleet.domain.instant import DAY, SECOND, to_datetime
@@ -24,6 +24,7 @@ from cronfleet.domain.target import HandlerTarget
 from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from functions.worker import handler
 from tests.support.builders import at, cron, definition, message, timer
+from tests.support.clients import dynamodb_client
 from tests.support.moto import mocked_aws
 from tests.support.tables import create_queues, create_tables
 

@@ -1,9 +1,10 @@
 """A process learns from the store's Date header how far its clock is off."""
 
+import boto3
 import pytest
 import time_machine
 
-from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.adapters.dynamodb.skew import judged
 from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
 from cronfleet.adapters.memory.side_by_side import OneByOne
@@ -13,6 +14,7 @@ from cronfleet.ports.job_store import CreateTimer, InsertDefinition
 from cronfleet.ports.queues import Tick
 from cronfleet.services.dispatcher import Dispatcher
 from tests.support.builders import definition, every, timer
+from tests.support.clients import dynamodb_client
 from tests.support.moto import mocked_aws
 from tests.support.settable_clock import NOON, CountingIds, SettableClock
 from tests.support.tables import create_tables
@@ -42,7 +44,7 @@ def test_every_answer_tells_the_store_the_time() -> None:
     clock = SettableClock()
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         assert store.skew_ms() is None, "nothing was asked yet"
         store.get_lease(0)
@@ -59,7 +61,7 @@ def test_a_refusal_tells_the_time_as_well_as_an_answer() -> None:
     clock = SettableClock(NOON - 10 * SECOND)
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         store.release_gate("acme", "nightly", "nobody", NOON)
         assert store.skew_ms() == -10_000
@@ -71,7 +73,7 @@ def test_what_was_heard_holds_until_the_clock_is_set(by: int) -> None:
     clock = SettableClock()
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False) as traveller:
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         store.get_lease(0)
         clock.advance(MINUTE)
@@ -91,7 +93,7 @@ def test_a_clock_that_is_set_while_a_request_is_under_way_is_judged_as_it_is_now
     clock = SettableClock()
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         client.meta.events.register_first("response-received.dynamodb", lambda **_: clock.be_set(by))
         store.get_lease(0)
@@ -102,7 +104,7 @@ def test_an_answer_that_took_very_long_tells_nothing_of_the_time() -> None:
     clock = SettableClock(NOON - 30 * SECOND)
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         client.meta.events.register_first("response-received.dynamodb", lambda **_: clock.advance(40 * SECOND))
         store.get_lease(0)
@@ -116,7 +118,7 @@ def test_a_warm_dispatcher_whose_clock_was_set_claims_nothing_of_what_is_still_t
     clock, notes = SettableClock(), Notes()
     with mocked_aws(), time_machine.travel(NOON / SECOND, tick=False):
         client = dynamodb_client()
-        create_tables(client, "test")
+        create_tables(boto3.client("dynamodb"), "test")
         store = DynamoJobStore("test", client, clock)
         waiting = timer(every(1, NOON + 20 * SECOND), NOON + 20 * SECOND)
         store.commit([CreateTimer(waiting), InsertDefinition(definition(waiting.trigger, waiting.schedule_id))])

@@ -4,6 +4,7 @@ Adapters are imported inside the functions, so that each Lambda loads only what 
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from cronfleet.settings import Oidc, Settings, metrics_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from botocore.session import Session
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sqs import SQSClient
 
     from cronfleet.adapters.cloudwatch.telemetry import CloudWatchTelemetry
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
@@ -155,15 +160,41 @@ def errand_message_of(body: str) -> ErrandMessage:
     return decode_errand(body)
 
 
+@cache
+def aws_session() -> "Session":
+    """Whose credentials and region this process has; clients that share it renew credentials once."""
+    from botocore.session import get_session
+
+    return get_session()
+
+
+def dynamodb_client() -> "DynamoDBClient":
+    """The job store's client, for this process's region and credentials (and `AWS_ENDPOINT_URL`, where that is set)."""
+    from cronfleet.adapters.aws import lean
+    from cronfleet.adapters.dynamodb.job_store import CONFIG
+
+    client: DynamoDBClient = lean.client("dynamodb", aws_session(), CONFIG)
+    return client
+
+
+def sqs_client() -> "SQSClient":
+    """The client of all who send messages, likewise."""
+    from cronfleet.adapters.aws import lean
+    from cronfleet.adapters.sqs.run_queue import CONFIG
+
+    client: SQSClient = lean.client("sqs", aws_session(), CONFIG)
+    return client
+
+
 def _store(settings: Settings) -> "DynamoJobStore":
-    from cronfleet.adapters.dynamodb.job_store import DynamoJobStore, dynamodb_client
+    from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 
     here, claiming = settings.here, settings.claiming
     return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock(), here, claiming=claiming)
 
 
 def _run_queue(settings: Settings) -> "SqsRunQueue":
-    from cronfleet.adapters.sqs.run_queue import SqsRunQueue, sqs_client
+    from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 
     ratio = None if settings.traces is None else settings.traces.keeping.ratio
     return SqsRunQueue(sqs_client(), settings.run_queue_urls or {}, ratio)
@@ -171,7 +202,6 @@ def _run_queue(settings: Settings) -> "SqsRunQueue":
 
 def _errand_queue(settings: Settings) -> "SqsErrandQueue":
     from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
-    from cronfleet.adapters.sqs.run_queue import sqs_client
 
     return SqsErrandQueue(sqs_client(), settings.errand_queue_url)
 
@@ -201,7 +231,6 @@ def telemetry(part: str) -> "CloudWatchTelemetry":
 
 def ticker(settings: Settings) -> "Ticker":
     """Lays ticks on the tick queue."""
-    from cronfleet.adapters.sqs.run_queue import sqs_client
     from cronfleet.adapters.sqs.tick_queue import SqsTickQueue
     from cronfleet.services.ticker import Ticker
 
@@ -362,7 +391,6 @@ def retimings(settings: Settings) -> "Retimings":
 
 def worker(settings: Settings, handlers_package: str) -> "Worker":
     """Executes runs. The modules of `handlers_package` register the jobs that are written in Python."""
-    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.executions import AllExecutions
     from cronfleet.adapters.targets.targets import AllTargets
@@ -432,7 +460,6 @@ def _worker_of_long_runs(
     settings: Settings, handlers_package: str, shift: "Shift", watch: "CloudWatchTelemetry"
 ) -> "Worker":
     """As `worker`, for what keeps one busy for hours: it calls nothing in a tenant's account, and hands nothing on."""
-    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
     from cronfleet.adapters.dynamodb.receipts import DynamoReceipts
     from cronfleet.adapters.targets.long_targets import LongTargets
     from cronfleet.services.attempt_report import AttemptReport
@@ -772,10 +799,9 @@ def restoring(table_prefix: str, into: str) -> "Restoring":
     """Restores an installation's tables beside those that are there."""
     import time
 
-    from cronfleet.adapters.dynamodb.job_store import dynamodb_client
-    from cronfleet.adapters.dynamodb.restoring import Restoring
+    from cronfleet.adapters.dynamodb.restoring import Restoring, restoring_client
 
-    return Restoring(dynamodb_client(), table_prefix, into, time.sleep)
+    return Restoring(restoring_client(), table_prefix, into, time.sleep)
 
 
 def first_key(settings: Settings) -> "FirstKey":

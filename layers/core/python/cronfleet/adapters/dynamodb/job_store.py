@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Final
 
-import boto3
 from botocore.config import Config
 
 from cronfleet.adapters.dynamodb.alerts import DynamoAlerts
@@ -41,11 +40,6 @@ if TYPE_CHECKING:
 
 CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A request is given up early and asked again: a dispatcher's whole tick lasts a few seconds."""
-
-
-def dynamodb_client() -> "DynamoDBClient":
-    """A client for this process's region and credentials (and `AWS_ENDPOINT_URL`, where that is set)."""
-    return boto3.client("dynamodb", config=CONFIG)
 
 
 class DynamoJobStore(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+import boto3
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from cronfleet.adapters.dynamodb import keys, schema
@@ -25,6 +27,13 @@ FENCES: Final = 1_000_000
 
 READY: Final = "ACTIVE"
 ASKS_EVERY_SECONDS: Final = 10
+
+CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
+
+
+def restoring_client() -> "DynamoDBClient":
+    """A client for what concerns whole tables, which the job store's has no words for."""
+    return boto3.client("dynamodb", config=CONFIG)
 
 
 class Restoring:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import boto3
 from botocore.config import Config
 
 from cronfleet.adapters.sqs.messages import encode_run
@@ -18,13 +17,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 
-CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 3})
+CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 4})
 """A request is given up early: what was not sent is sent again by whoever asked."""
-
-
-def sqs_client() -> "SQSClient":
-    """A client for this process's region and credentials (and `AWS_ENDPOINT_URL`, where that is set)."""
-    return boto3.client("sqs", config=CONFIG)
 
 
 class SqsRunQueue:
