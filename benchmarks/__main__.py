@@ -31,6 +31,8 @@ FIGURES: Final = (
     "lint",
     "units",
     "dispatcher_cpu",
+    "planning",
+    "caches",
     "dispatcher_emulator",
     "api",
     "imports",

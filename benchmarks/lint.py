@@ -8,8 +8,8 @@ import statistics
 import time
 from typing import Final
 
+from benchmarks.caches import forget
 from benchmarks.figures import Figure, report
-from cronfleet.domain import cron, zone_names, zones
 from cronfleet.domain.lint import look_over
 from cronfleet.domain.time_text import parse_moment
 from cronfleet.domain.trigger import CronTrigger
@@ -34,15 +34,10 @@ TRIGGERS: Final = tuple(
 )
 
 
-def _forget() -> None:
-    for cache in (cron.parse, cron.day_search, zones.PACKAGE.load, zone_names._old_names):  # noqa: SLF001 - its cache
-        cache.cache_clear()  # type: ignore[union-attr]  # all of them are kept by functools
-
-
 def _cold() -> list[float]:
     found = []
     for trigger in TRIGGERS:
-        _forget()
+        forget()
         found.append(_once(trigger))
     return found
 

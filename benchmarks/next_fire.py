@@ -12,8 +12,8 @@ from itertools import islice
 
 from croniter import croniter
 
+from benchmarks.caches import forget
 from benchmarks.figures import Figure, report
-from cronfleet.domain import cron, zones
 from cronfleet.domain.instant import from_datetime
 from cronfleet.domain.trigger import CronTrigger, fires
 from simulator.oracle import zone as standard_zone
@@ -32,16 +32,11 @@ SCHEDULES = [
 ]
 
 
-def _forget() -> None:
-    for cache in (cron.parse, cron.day_search, zones.PACKAGE.load):
-        cache.cache_clear()  # type: ignore[union-attr]  # all of them are kept by functools
-
-
 def _ours(start: datetime) -> tuple[float, float]:
     """(seconds a first fire takes with nothing cached, seconds a fire takes among those computed ahead)."""
     cold, total = [], 0.0
     for expression, zone in SCHEDULES:
-        _forget()
+        forget()
         trigger, after = CronTrigger(expression, zone), from_datetime(start)
         begin = time.perf_counter()
         trigger.next_after(after)
