@@ -31,6 +31,7 @@ from cronfleet.adapters.sqs.errand_queue import SqsErrandQueue
 from cronfleet.adapters.sqs.run_queue import SqsRunQueue
 from cronfleet.adapters.system.clock import SystemIds
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, Claim, Claimable, DueItem
+from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.dispatch_plan import LOOK_AHEAD, Plan, Tally, drafted, in_rounds, settle
 from cronfleet.domain.frozen import apart
 from cronfleet.domain.held_time import attributed
@@ -38,7 +39,6 @@ from cronfleet.domain.hold import Hold, Mode
 from cronfleet.domain.instant import DAY, HOUR, SECOND
 from cronfleet.domain.lease import slot_of
 from cronfleet.domain.tenant import Tenant
-from cronfleet.ports.claiming import Claiming
 from cronfleet.ports.page import Page
 from cronfleet.ports.queues import DelayedMessage, Tick, delay_until
 from cronfleet.services.allotments import Allotments

@@ -214,6 +214,8 @@ def claim_of(
 
 def soonest(fire: Fire | None, backlog: Backlog | None) -> Instant | None:
     """When whatever comes first of a regular fire and the backlog's next turn is due."""
+    if backlog is None:
+        return None if fire is None else fire.due_at
     return min((one.due_at for one in (fire, backlog) if one is not None), default=None)
 
 
