@@ -1,7 +1,7 @@
 """The records of the job store as PynamoDB models: which attributes an item has, their types, and which it may lack.
 
-Models serialise and check; requests go through the one boto3 client, because PynamoDB 6.1 cannot return the stored
-item of a failed update. `items/` turns domain values into records and back.
+Models serialise, and say how an item is read (`read`); requests go through the one boto3 client, because PynamoDB 6.1
+cannot return the stored item of a failed update. `items/` turns domain values into records and back.
 """
 
 import json
