@@ -112,6 +112,7 @@ class Chain:
         """Jump over a stretch in which nothing is due; the ticks laid for it are stale by then, and expire."""
         self.travel(instant)
         self._sqs.purge_queue(QueueUrl=self.urls["ticks"])
+        _forget_services("functions.ticker.")  # which remembers having laid them
         self.minute()
 
     def claim_until(self, end: Instant) -> None:
