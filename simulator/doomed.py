@@ -77,5 +77,10 @@ def set_apart(world: World, told: Doom) -> None:
     history.requests[:] = [one for one in history.requests if one.tenant != DOOMED]
     history.calls[:] = [one for one in history.calls if one.tenant != DOOMED]
     history.row_writes[:] = [one for one in history.row_writes if not one[1].startswith(f"{DOOMED}~")]
+    for rows in history.noted_by.values():
+        rows.difference_update([run_id for run_id in rows if run_id.startswith(f"{DOOMED}~")])
+    for won in history.won.values():
+        for name in [name for name in won if f"/{DOOMED}~" in name]:
+            del won[name]
     # A dead message of it has no row to end in.
     world.runs.dead[:] = [one for one in world.runs.dead if one[1].key.tenant != DOOMED]
