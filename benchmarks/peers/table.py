@@ -8,7 +8,6 @@ from typing import Any, Final
 from rich.table import Table
 
 from benchmarks import marked
-from benchmarks.peers import canned
 from benchmarks.peers.canned import Canned
 from benchmarks.peers.catalogue import Peer, server_version, versions
 from benchmarks.peers.passes import Pass
@@ -104,18 +103,18 @@ def _killed_cells(row: Row) -> list[str]:
     return [f"{found.lost:,}", f"{found.doubled:,}", f"{found.stuck:,}"]
 
 
-def canned_cells(found: Canned, rows: Sequence[Row]) -> list[str]:
+def canned_cells(one: Canned, rows: Sequence[Row]) -> list[str]:
     """The row of the dispatcher with canned answers."""
-    return [canned.TITLE, f"{found.seconds:.2f}", ratio(found.seconds, yardstick(rows)), *[NOTHING] * 9]
+    cpu = [f"{one.seconds:.2f}", ratio(one.seconds, yardstick(rows)), NOTHING, NOTHING]
+    return [one.title, *cpu, f"{one.requests:.2f}", *[NOTHING] * 6]
 
 
-def all_cells(rows: Sequence[Row], found: Canned | None) -> list[list[str]]:
+def all_cells(rows: Sequence[Row], found: Sequence[Canned]) -> list[list[str]]:
     """Every row of the table, Cronfleet's first."""
-    lines = [cells(row, rows) for row in rows]
-    return [canned_cells(found, rows), *lines] if found else lines
+    return [*(canned_cells(one, rows) for one in found), *(cells(row, rows) for row in rows)]
 
 
-def rich_table(rows: Sequence[Row], found: Canned | None) -> Table:
+def rich_table(rows: Sequence[Row], found: Sequence[Canned]) -> Table:
     """For the terminal."""
     table = Table(caption=CAPTION, caption_justify="left")
     for place, heading in enumerate(HEADINGS):
@@ -125,10 +124,9 @@ def rich_table(rows: Sequence[Row], found: Canned | None) -> Table:
     return table
 
 
-def notes(rows: Sequence[Row], found: Canned | None) -> list[str]:
+def notes(rows: Sequence[Row], found: Sequence[Canned]) -> list[str]:
     """For each peer what it stores, its version, and its knobs; and why one has no figures."""
-    lines = [f"{canned.TITLE}: {canned.INCLUDES}"] if found else []
-    return lines + [note(row) for row in rows]
+    return [*(f"{one.title}: {one.includes}" for one in found), *(note(row) for row in rows)]
 
 
 def note(row: Row) -> str:
@@ -154,18 +152,18 @@ def note(row: Row) -> str:
     return text + (f" No figures: {row.reason}." if row.reason else "")
 
 
-def markdown(rows: Sequence[Row], found: Canned | None) -> str:
+def markdown(rows: Sequence[Row], found: Sequence[Canned]) -> str:
     """For RESULTS.md."""
     table = marked.table([HEADINGS, *all_cells(rows, found)])
     listed = "\n".join(f"- {line}" for line in notes(rows, found))
     return f"{table}\n\n{CAPTION}\n\n{listed}"
 
 
-def as_json(rows: Sequence[Row], found: Canned | None, about: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(rows: Sequence[Row], found: Sequence[Canned], about: Mapping[str, Any]) -> dict[str, Any]:
     """Everything that was measured."""
     return {
         **about,
-        "canned": None if found is None else asdict(found),
+        "canned": [asdict(one) for one in found],
         "peers": [_row_json(row, rows) for row in rows],
     }
 

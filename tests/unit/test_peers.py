@@ -10,7 +10,7 @@ import pytest
 from croniter import croniter
 from rich.console import Console
 
-from benchmarks.figures import COLLECTED_IN, Figure
+from benchmarks.figures import Figure
 from benchmarks.peers import canned, catalogue, processor_time, record, servers, table
 from benchmarks.peers.canned import Canned
 from benchmarks.peers.catalogue import BY_NAME, PEERS
@@ -121,17 +121,17 @@ def test_the_table_has_ratios_to_cronfleet_and_a_reason_for_each_gap() -> None:
         Row(BY_NAME["bullmq"], one_pass(0.5)),
         Row(BY_NAME["pg-boss"], reason="it would not start"),
     ]
-    lines = table.all_cells(rows, Canned(0.1, ""))
+    lines = table.all_cells(rows, [Canned("canned", "", 0.1, 0.16)])
     assert [line[1:3] for line in lines] == [["0.10", "0.5"], ["0.20", "1.0"], ["0.50", "2.5"], ["–", "–"]]
     assert lines[1][9:] == ["6", "3", "4"]
     assert lines[2][0] == "BullMQ †"
     assert {len(line) for line in lines} == {len(table.HEADINGS)}
     assert "it would not start" in table.note(rows[2])
-    assert "| BullMQ † | 0.50 | 2.5 |" in table.markdown(rows, None)
+    assert "| BullMQ † | 0.50 | 2.5 |" in table.markdown(rows, [])
     page = io.StringIO()
-    Console(file=page, width=200).print(table.rich_table(rows, None))
+    Console(file=page, width=200).print(table.rich_table(rows, []))
     assert "BullMQ" in page.getvalue()
-    told = json.loads(json.dumps(table.as_json(rows, None, {"cores": 2}), allow_nan=False))
+    told = json.loads(json.dumps(table.as_json(rows, [], {"cores": 2}), allow_nan=False))
     assert told["peers"][1]["ratio"] == 2.5
     assert told["peers"][2]["clean"] is None
 
@@ -139,14 +139,14 @@ def test_the_table_has_ratios_to_cronfleet_and_a_reason_for_each_gap() -> None:
 def test_without_cronfleet_there_is_no_ratio() -> None:
     row = Row(BY_NAME["bullmq"], one_pass(0.5))
     assert table.cells(row, [row])[2] == "–"
-    assert json.dumps(table.as_json([row], None, {}), allow_nan=False)
+    assert json.dumps(table.as_json([row], [], {}), allow_nan=False)
 
 
-def test_the_canned_figure_is_found_among_those_of_its_benchmark(tmp_path: Path) -> None:
-    path = tmp_path / "figures"
-    figure = Figure("Dispatcher", "dispatcher, CPU for 1,000 firings", "0.17 s", command=COLLECTED_IN)
-    lines = [replace(figure, what="requests", measured="0.2"), figure]
-    path.write_text("".join(json.dumps({name: getattr(one, name) for name in one.__slots__}) + "\n" for one in lines))
-    assert canned.read(path, "").seconds == 0.17
-    with pytest.raises(Failed, match="told no figure: nothing"):
-        canned.read(tmp_path / "none", "nothing")
+def test_the_canned_figures_are_found_among_those_of_their_benchmark() -> None:
+    figure = Figure("Dispatcher", "CPU for 1,000 firings in a herd, lean client", "0.103 s")
+    requests = Figure("Dispatcher", "requests per firing in a herd", "0.163")
+    other = replace(figure, what="of it the client's, lean", measured="0.040 s")
+    found = canned.read(canned.WAYS[0], [other, figure, requests])
+    assert (found.seconds, found.requests) == (0.103, 0.163)
+    with pytest.raises(Failed, match="did not tell its figures: nothing"):
+        canned.read(canned.WAYS[0], [requests], "nothing")
