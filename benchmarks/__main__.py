@@ -5,7 +5,8 @@
     python -m benchmarks --write            all, and put the tables into benchmarks/RESULTS.md
 
 Each runs in a process of its own, so that none profits from what another has loaded. Not among them, since they take
-longer or more than this checkout: `benchmarks.peers`, `benchmarks.noisy_stack`, `benchmarks.cost` and the simulator's.
+longer or more than this checkout: `benchmarks.peers`, `benchmarks.spread`, `benchmarks.noisy_stack`, `benchmarks.cost`
+and the simulator's.
 """
 
 import argparse
