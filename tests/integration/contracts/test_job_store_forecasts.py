@@ -26,6 +26,7 @@ def test_a_reading_is_kept_exactly_and_replaced_by_the_next(store: Any) -> None:
         store.put_forecast(reading)
     assert store.get_forecast() == whole
     assert list(store.list_forecasts()) == [second, tenth]
+    assert list(store.list_forecasts(consistent=True)) == [second, tenth]
     later = replace(tenth, started_at=NOON + HOUR, counts=counted(0))
     store.put_forecast(later)
     assert list(store.list_forecasts()) == [second, later]

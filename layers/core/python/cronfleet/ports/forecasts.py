@@ -25,6 +25,6 @@ class ForecastStore(Protocol):
         """The reading of all shards, read eventually; `None` before the first walk has ended. Raises `Damaged`."""
         ...
 
-    def list_forecasts(self) -> Sequence[Reading]:
-        """The readings of single shards, read eventually, by shard. Raises `Damaged`."""
+    def list_forecasts(self, *, consistent: bool = False) -> Sequence[Reading]:
+        """The readings of single shards, by shard; read strongly where they are to be added up. Raises `Damaged`."""
         ...

@@ -91,7 +91,8 @@ class Forecaster:
     def _add_up(self, walk: Walk) -> None:
         """Note what all shards together hold."""
         whole, read_at = walk.new_counts(), self._clock.now()
-        for one in ask(self._store.list_forecasts):
+        # Strongly: the last shard's was written a moment ago.
+        for one in ask(lambda: self._store.list_forecasts(consistent=True)):
             if one.shard is not None and one.shard < walk.shards and one.counts.since == whole.since:
                 whole.take_in(one.counts)
         reading = Reading(None, walk.started_at, read_at, trimmed(whole, MOST_TENANTS_OF_ALL))

@@ -38,7 +38,7 @@ class DynamoForecasts:
         item = self._database.get(schema.SHARDS, keys.FORECAST, keys.WHOLE, consistent=False)
         return None if item is None else reading_of(item)
 
-    def list_forecasts(self) -> Sequence[Reading]:
+    def list_forecasts(self, *, consistent: bool = False) -> Sequence[Reading]:
         found: list[Reading] = []
         start: Item | None = None
         for _ in range(MAX_SHARDS):
@@ -48,6 +48,7 @@ class DynamoForecasts:
                 {":pk": text(keys.FORECAST), ":shards": text(keys.FORECAST_SHARD)},
                 limit=MAX_SHARDS,
                 start=start,
+                consistent=consistent,
             )
             found += map(reading_of, items)
             if start is None:

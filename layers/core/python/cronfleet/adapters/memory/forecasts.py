@@ -29,6 +29,7 @@ class MemoryForecasts:
     def get_forecast(self) -> Reading | None:
         return deepcopy(self.state.forecasts.get(None))
 
-    def list_forecasts(self) -> Sequence[Reading]:
+    def list_forecasts(self, *, consistent: bool = False) -> Sequence[Reading]:
+        del consistent  # it always is
         shards = sorted(shard for shard in self.state.forecasts if shard is not None)
         return [deepcopy(self.state.forecasts[shard]) for shard in shards]
