@@ -17,7 +17,10 @@ from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
 from cronfleet.services.ticker import Ticker
+from simulator.faults import NONE
+from simulator.history import History
 from simulator.loop import Killed, Loop, Process
+from simulator.wire import Weather
 
 WARM_UP: Final = 3 * MINUTE
 """Before the first fire is due: by then ticks come every five seconds."""
@@ -82,6 +85,8 @@ class Cloud:
         self.ticks_late_ms = 0
         """How long the latest tick waited for an invocation."""
         self._rng = random.Random(f"{seed}/cloud")
+        self.weather = Weather(self._rng, NONE, History())
+        """There is none, but for what becomes of requests under way when their tick dies."""
         self._slow: dict[int, int] = {}
         """When the latest late change of an entry arrives: what comes after it arrives later still."""
         self._waiting: deque[tuple[Tick, int]] = deque()

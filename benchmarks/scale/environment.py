@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from benchmarks.scale.branches import Branches
 from benchmarks.scale.population import TIERS, number_of
 from cronfleet.domain.claim import ClaimOutcome
 from cronfleet.domain.instant import SECOND
-from cronfleet.ports.queues import DelayedMessage, Tick
+from cronfleet.ports.claiming import CLAIMS_AT_ONCE
+from cronfleet.ports.queues import SENDS_AT_ONCE, DelayedMessage, Tick
 from cronfleet.services.dispatcher import Dispatcher
 from simulator.loop import Process
+from simulator.strands import Strands
 
 if TYPE_CHECKING:
     from benchmarks.scale.cloud import Cloud
@@ -31,8 +32,6 @@ KINDS: Final = {
 }
 """What each call of the store is to `LATENCIES`; any other is a write."""
 
-CLAIMS_AT_ONCE: Final = 25
-MESSAGES_AT_ONCE: Final = 10
 TENANTS_AT_ONCE: Final = 100
 CLAIMS_SHARE: Final = 0.6
 """Of the dispatcher's CPU for a firing: up to its claim; the rest goes into its message."""
@@ -84,8 +83,9 @@ class Environment:
 
     def __init__(self, cloud: "Cloud") -> None:
         self._cloud = cloud
-        self._branches: Branches | None = None
+        self._process: Process | None = None
         self._resumed_at = 0
+        self._strands: Strands | None = None
         self._computed_at = 0.0
         """Until when its one processor is busy, however many calls are under way."""
         self.claim_cpu_ms = cloud.settings.cpu_ms_a_firing * CLAIMS_SHARE
@@ -102,24 +102,20 @@ class Environment:
 
     def serve(self, process: Process, tick: Tick) -> None:
         """One invocation."""
-        self._branches = Branches(self._cloud.loop, process)
+        self._process = process
+        self._strands = Strands(process, self._cloud.weather)
         self._resumed_at = time.process_time_ns()
         self._pause(0, TICK_MS)
         self.dispatcher.tick(tick, self.now() + TICK_SECONDS * SECOND)
         self._stop_watch()
-
-    @property
-    def branches(self) -> Branches:
-        """Those of the invocation that it serves."""
-        assert self._branches is not None
-        return self._branches
 
     def now(self) -> int:
         return self._cloud.loop.now
 
     def run(self, calls: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """See `SideBySide.run`."""
-        answers = self.branches.run(calls)
+        assert self._strands is not None
+        answers = self._strands.run(calls)
         self._resumed_at = time.process_time_ns()
         return answers
 
@@ -129,11 +125,14 @@ class Environment:
         self._cloud.cpu_ns += now - self._resumed_at
         self._resumed_at = now
 
-    def _pause(self, milliseconds: int, cpu_ms: float = 0.0) -> None:
+    def _pause(self, milliseconds: int, cpu_ms: float = 0.0, *, sends: bool = False) -> None:
+        assert self._process is not None
         self._stop_watch()
-        now = self._cloud.loop.now
-        self._computed_at = max(self._computed_at, now) + cpu_ms
-        self.branches.process.sleep(round(self._computed_at) - now + milliseconds if cpu_ms else milliseconds)
+        if cpu_ms:
+            now = self._cloud.loop.now
+            self._computed_at = max(self._computed_at, now) + cpu_ms
+            milliseconds += round(self._computed_at) - now
+        self._process.sleep(milliseconds, sends=sends)
         self._resumed_at = time.process_time_ns()
 
     def call(
@@ -143,7 +142,7 @@ class Environment:
         cloud, kind = self._cloud, KINDS.get(name, name if name in ("claims", "send") else "write")
         cloud.meter.requests[name] += requests
         took = sum(cloud.latencies.of(kind) for _ in range(requests))
-        self._pause(wait_ms + took // 2, cpu_ms)
+        self._pause(wait_ms + took // 2, cpu_ms, sends=True)
         # What happens at AWS is not the dispatcher's time.
         answer = effect()
         self._resumed_at = time.process_time_ns()
@@ -154,8 +153,8 @@ class Environment:
         """The run queue: each tier's messages in requests of ten."""
         for tier in TIERS:
             own = [one for one in messages if one.message.tier == tier]
-            for start in range(0, len(own), MESSAGES_AT_ONCE):
-                entries = own[start : start + MESSAGES_AT_ONCE]
+            for start in range(0, len(own), SENDS_AT_ONCE):
+                entries = own[start : start + SENDS_AT_ONCE]
                 cpu = len(entries) * self._cloud.settings.cpu_ms_a_firing * (1 - CLAIMS_SHARE)
                 self.call("send", lambda entries=entries: self._put(entries), cpu)  # type: ignore[misc]  # bound now
         return []
