@@ -68,24 +68,33 @@ class Latencies:
 
 
 class Bucket:
-    """The units of a second: what is not used by its end is gone."""
+    """The units of a second: what is not used by its end is gone. Seconds begin `offset` ms before those of the clock,
+    which no partition goes by.
+    """
 
-    __slots__ = ("_left", "_second", "rate")
+    __slots__ = ("_left", "_offset", "_second", "rate")
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, offset: int) -> None:
         self.rate = rate
+        self._offset = offset
         self._left = rate
         self._second = 0
 
     def has(self, units: float, now: int) -> bool:
         """Whether so many are left in the second of `now`."""
-        if now // 1_000 != self._second:
-            self._second, self._left = now // 1_000, self.rate
+        second = (now + self._offset) // 1_000
+        if second != self._second:
+            self._second, self._left = second, self.rate
         return self._left >= units
 
     def take(self, units: float) -> None:
         """Use them up."""
         self._left -= units
+
+
+def offset_of(partition: int) -> int:
+    """When its seconds begin, in ms before the clock's."""
+    return 377 * partition % 1_000
 
 
 class Meter:
@@ -97,12 +106,12 @@ class Meter:
         """By partitions of what, by (partition, second)."""
         self.throttled: Counter[str] = Counter()
         self.base_partitions = base_partitions
-        self._index = Bucket(index_quota)
+        self._index = Bucket(index_quota, 500)
         self._buckets: dict[tuple[str, int], Bucket] = {}
 
     def use(self, what: str, partition: int, units: float, now: int) -> None:
         """Count units that are never refused here."""
-        self.units[what][partition, now // 1_000] += units  # type: ignore[assignment]  # units may be halves
+        self.units[what][partition, (now + offset_of(partition)) // 1_000] += units  # type: ignore[assignment]  # units may be halves
 
     def takes(self, shard: int, base: int, moved: int, now: int) -> bool:
         """Whether a timer's write is taken: one unit of its partition of the table, `moved` of its shard's index."""
@@ -126,7 +135,7 @@ class Meter:
     def _bucket(self, what: str, partition: int, rate: float) -> Bucket:
         found = self._buckets.get((what, partition))
         if found is None:
-            found = self._buckets[what, partition] = Bucket(rate)
+            found = self._buckets[what, partition] = Bucket(rate, offset_of(partition))
         return found
 
     def most(self, what: str) -> tuple[float, int, int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.scale.__main__ import main
-from benchmarks.scale.capacity import WRITE_UNITS, Meter
+from benchmarks.scale.capacity import WRITE_UNITS, Meter, offset_of
 from benchmarks.scale.cloud import Cloud
 from benchmarks.scale.due_index import CompactIndex
 from benchmarks.scale.ledger import closed
@@ -116,11 +116,12 @@ def test_pages_of_the_index_hold_everything_that_waits_once_and_oldest_first(sma
 
 def test_a_partition_gives_a_second_no_more_than_it_has() -> None:
     meter = Meter(index_quota=40_000, base_partitions=1_000)
-    taken = sum(meter.takes(shard=3, base=number, moved=2, now=number) for number in range(1_000))
+    begin = 1_000 - offset_of(3)
+    taken = sum(meter.takes(shard=3, base=number, moved=2, now=begin + number) for number in range(1_000))
     assert taken == WRITE_UNITS / 2
     assert meter.throttled["index partition"] == 1_000 - taken
-    assert meter.takes(shard=4, base=1, moved=2, now=999)
-    assert meter.takes(shard=3, base=0, moved=2, now=1_000)
+    assert meter.takes(shard=4, base=1, moved=2, now=begin + 999)
+    assert meter.takes(shard=3, base=0, moved=2, now=begin + 1_000)
 
 
 # --- the whole ---------------------------------------------------------------------------------------------------
