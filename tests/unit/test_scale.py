@@ -173,3 +173,12 @@ def test_fires_past_the_watched_minutes_are_not_counted_against_anybody() -> Non
         column.append(60 * MINUTES if column in (sent.nominal, sent.due) else 0)
     ledger = closed(people, expected(people), sent, np.array([130_000]))
     assert (len(ledger.invented), ledger.succeeded, ledger.first.any()) == (0, 0, False)
+
+
+def test_a_shard_with_more_due_than_a_tick_can_claim_is_served_in_each_slot() -> None:
+    lines = lines_of(BEGINS_AT, MINUTES)
+    shares = measured(lines, 30_000, 600 * MINUTES, 6_000, MINUTES)
+    outcome = played(made(lines, shares, BEGINS_AT, MINUTES, 1, seed=0), settings_for(1), 0, lambda *_: None)
+    # 500 claims a second, from ten seconds ahead on: a slot that was left idle would show as five seconds more.
+    assert 2_000 < outcome.herd.claimed_ms.max() < 9_000
+    assert outcome.ledger.is_exact

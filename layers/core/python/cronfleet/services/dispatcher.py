@@ -61,6 +61,11 @@ from cronfleet.services.yielding import Yielding
 FIRST_SLICE: Final = 200
 """Claims by which a tick sees how many more it has time for."""
 
+HANDING_OVER: Final = 600
+"""How long before its slot ends, in ms, a tick begins nothing new: its last batch has to be closed, and the shard let
+go of, when the next tick comes, which finds it taken otherwise and leaves it idle for a whole slot.
+"""
+
 SHORTEST_WORK: Final = 3 * SECOND
 """How long a tick works that comes late in its slot. The one after next still sees everything before its time."""
 
@@ -215,7 +220,7 @@ class Dispatcher:
         tally = Tally()
         return Serving(
             now,
-            min(deadline_at, max(lease.slot_at + SLOT, now + SHORTEST_WORK)),
+            min(deadline_at, max(lease.slot_at + SLOT - HANDING_OVER, now + SHORTEST_WORK)),
             LookAhead(self._store, lease.shard, now + self._reach(now)),
             tally,
             Allotments(self._store, shards, now, tally, has_shares=slot_of(now) <= lease.slot_at),
