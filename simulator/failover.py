@@ -35,6 +35,7 @@ from simulator.failover_report import lines, summary
 from simulator.faults import MINUTE, NONE, SECOND
 from simulator.loop import Loop, Process
 from simulator.replication import Replication, Side
+from simulator.strands import Strands
 from simulator.world import START, World
 
 FIRST: Final = "eu-west-1"
@@ -70,6 +71,7 @@ class Region(World):
             store=self.wired(process),
             run_queue=self._run_queue(process, of_sweeper=True),
             dispatcher=self._dispatcher(process),
+            side_by_side=Strands(process, self.weather),
             clock=process,
             telemetry=self.notes,
             shards=self.shards,

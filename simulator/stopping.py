@@ -32,6 +32,7 @@ from simulator import population
 from simulator.checkers.violation import Violation
 from simulator.faults import NONE, Faults
 from simulator.loop import Process
+from simulator.strands import Strands
 from simulator.world import START, World
 
 STOPPED: Final = 1
@@ -91,6 +92,7 @@ class StoppingWorld(World):
             store=store,
             run_queue=self._run_queue(process, of_sweeper=True),
             dispatcher=self._dispatcher(process),
+            side_by_side=Strands(process, self.weather),
             clock=process,
             telemetry=self.notes,
             shards=self.shards,

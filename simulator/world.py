@@ -283,6 +283,7 @@ class World:
             store=self.wired(process),
             run_queue=self._run_queue(process, of_sweeper=True),
             dispatcher=self._dispatcher(process),
+            side_by_side=Strands(process, self.weather),
             clock=process,
             telemetry=self._notes,
             shards=self.shards,

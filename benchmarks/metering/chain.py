@@ -212,7 +212,7 @@ class Chain:
     def sweep(self) -> None:
         """One sweep, with its own dispatcher for quiet shards."""
         with self.as_part("sweeper"):
-            sweeper = Sweeper(dispatcher=self.dispatcher(), shards=1, **self._common)
+            sweeper = Sweeper(dispatcher=self.dispatcher(), side_by_side=OneByOne(), shards=1, **self._common)
             sweeper.sweep(self.clock.now() + 60 * MINUTE)
 
     def idle_minute(self) -> None:

@@ -177,7 +177,7 @@ class CrashingWorld(LivedWorld):
         errands: dict[str, Any] = {"errand_queue": self.errand_queue, "side_by_side": OneByOne()}
         self._dispatcher = Dispatcher(**self._ports(DISPATCHER), **errands, **common, **ids)
         inner = Dispatcher(**self._ports(SWEEPER), **errands, **common, **ids)
-        self._sweeper = Sweeper(**self._ports(SWEEPER), dispatcher=inner, shards=1, **common)
+        self._sweeper = Sweeper(**self._ports(SWEEPER), dispatcher=inner, side_by_side=OneByOne(), shards=1, **common)
         targets: Any = Faulty(self.targets, self._hook(WORKER))
         self.worker = Worker(**self._ports(WORKER), targets=targets, **common, **ids)
         store = self._ports(API)["store"]

@@ -120,6 +120,7 @@ class World:
             store=self.store,
             run_queue=self.run_queue,
             dispatcher=self.dispatcher(),
+            side_by_side=self.side_by_side,
             clock=self.clock,
             telemetry=self.notes,
             shards=shards,

@@ -125,6 +125,7 @@ def test_the_sweeper_looks_and_the_place_is_no_incident_of_the_installation() ->
         store=room.store,
         run_queue=room.run_queue,
         dispatcher=room.dispatcher(),
+        side_by_side=room.side_by_side,
         clock=room.clock,
         telemetry=room.notes,
         shards=1,

@@ -28,6 +28,7 @@ class Room(WatchRoom):
             store=self.store,
             run_queue=self.run_queue,
             dispatcher=self.dispatcher(),
+            side_by_side=self.side_by_side,
             clock=self.clock,
             telemetry=self.notes,
             shards=1,

@@ -351,6 +351,7 @@ def sweeper(settings: Settings) -> "Sweeper":
             shards=settings.shards,
             events=_events(settings),
         ),
+        side_by_side=Threads(),
         clock=SystemClock(),
         telemetry=watch,
         shards=settings.shards,

@@ -15,6 +15,11 @@ processor, and at the partition that all claims of a shard go to."""
 Answer = TypeVar("Answer")
 
 
+def in_parts(whole: Sequence[Answer], size: int) -> list[Sequence[Answer]]:
+    """`whole` cut for calls that take `size` of them at most, in its order."""
+    return [whole[start : start + size] for start in range(0, len(whole), size)]
+
+
 class SideBySide(Protocol):
     """Makes calls that need not wait for one another."""
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from cronfleet.domain.claim import MAX_BATCH_ENTRIES, Batch, BatchId, Claim, ClaimOutcome, ScheduleClaim
 from cronfleet.domain.held_time import attributed
@@ -30,7 +30,7 @@ from cronfleet.domain.run import Run, RunMessage
 from cronfleet.ports.claiming import CLAIMS_AT_ONCE
 from cronfleet.ports.job_store import JobStore, NoAnswer
 from cronfleet.ports.queues import SENDS_AT_ONCE, DelayedMessage, RunQueue, delay_until
-from cronfleet.ports.side_by_side import SideBySide
+from cronfleet.ports.side_by_side import SideBySide, in_parts
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
 from cronfleet.services.noticeboard import Noticeboard
@@ -42,8 +42,6 @@ from cronfleet.services.tick_report import TickReport
 
 MAX_ROUNDS: Final = 5
 """How often what got no answer is asked, and what the run queue did not take is sent, within a tick."""
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +192,7 @@ class CarryingOut:
                 return outcomes
             calls = [
                 partial(self._store.claim, batch.batch_id, [batch.claims[place] for place in part])
-                for part in _parts(silent, self._portions.claims)
+                for part in in_parts(silent, self._portions.claims)
             ]
             answers = self._side_by_side.run(calls)
             for place, outcome in zip(silent, chain.from_iterable(answers), strict=True):
@@ -254,7 +252,7 @@ class CarryingOut:
         for one in messages:
             queues[one.message.queue].append(one)
         for ours in queues.values():
-            yield from _parts(ours, self._portions.sends)
+            yield from in_parts(ours, self._portions.sends)
 
     def _send(self, request: Sequence[DelayedMessage]) -> _Left:
         return _Left(messages=self._run_queue.send(request))
@@ -291,10 +289,6 @@ class CarryingOut:
 
 def _losers(outcomes: Sequence[ClaimOutcome]) -> frozenset[int]:
     return frozenset(place for place, outcome in enumerate(outcomes) if outcome is not ClaimOutcome.WON)
-
-
-def _parts(whole: Sequence[Item], size: int) -> list[Sequence[Item]]:
-    return [whole[start : start + size] for start in range(0, len(whole), size)]
 
 
 def _write(write: Callable[[], object]) -> _Left:

@@ -6,17 +6,14 @@ incident (AWS, 19 October 2025).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
 from cronfleet.domain.attempt import Refuse, decide_start
 from cronfleet.domain.books import (
-    FIRST_RESEND,
     Books,
     Owed,
     Standing,
     is_full,
-    is_ripe,
     is_to_be_revived,
     once_each,
     standing,
@@ -31,8 +28,10 @@ from cronfleet.ports.clock import Clock
 from cronfleet.ports.events import Events
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer, Refused
 from cronfleet.ports.queues import DelayedMessage, RunQueue, Tick
+from cronfleet.ports.side_by_side import SideBySide
 from cronfleet.ports.telemetry import Telemetry
 from cronfleet.services.asking import ask
+from cronfleet.services.book_reading import BookReading, Owing
 from cronfleet.services.deletions import Deletions
 from cronfleet.services.dispatcher import Dispatcher
 from cronfleet.services.endings import Endings
@@ -51,9 +50,6 @@ from cronfleet.services.true_clock import require_true_clock, true_now
 
 QUIET_AFTER: Final = 30 * SECOND
 """A shard whose last served slot is older than this has lost its ticks."""
-
-MAX_BATCHES_PER_SWEEP: Final = 500
-"""Newly closed batches looked at per shard and sweep."""
 
 RETIMING_TIME: Final = 30 * SECOND
 """What a sweep gives at most to schedules that must be looked at again: after everything else, and before its end."""
@@ -118,6 +114,7 @@ class Sweeper:
         store: JobStore,
         run_queue: RunQueue,
         dispatcher: Dispatcher,
+        side_by_side: SideBySide,
         clock: Clock,
         telemetry: Telemetry,
         shards: int,
@@ -141,6 +138,7 @@ class Sweeper:
         self._deletions = deletions
         self._endings = Endings(store, told_by(store, clock, telemetry, events))
         self._store = store
+        self._book_reading = BookReading(store, side_by_side)
         self._run_queue = run_queue
         self._dispatcher = dispatcher
         self._clock = clock
@@ -346,52 +344,19 @@ class Sweeper:
         lease = ask(lambda: self._store.get_lease(shard))
         books = ask(lambda: self._store.get_books(shard))
         reading = _Reading(books, now, pace, books.closed_through)
-        for batch, owed in self._carried(books):
-            messages = batch.messages()
-            self._look_at(batch, owed, {i: messages[i] for i in owed.positions if i in messages}, reading)
-        for batch, losers in self._newly_closed(lease, books, now) if lease else ():
+        for owing in self._book_reading.carried(books):
+            self._look_at(owing, reading)
+        for owing in self._book_reading.newly_closed(lease, books, now) if lease else ():
             if is_full(item.is_long for item in reading.open):
                 self._telemetry.alarm("books_full", shard=shard, open=len(reading.open))
                 break
-            owed = Owed((), resend_at=batch.claimed_at + FIRST_RESEND)
-            self._look_at(batch, owed, batch.messages(losers), reading)
-            reading.closed_through = batch.batch_id
+            self._look_at(owing, reading)
+            reading.closed_through = owing.batch.batch_id
         return reading
 
-    def _carried(self, books: Books) -> Iterator[tuple[Batch, Owed]]:
-        for batch_id, owed in books.open.items():
-            batch = ask(partial(self._store.get_batch, BatchId.parse(batch_id)))
-            if batch is not None:
-                yield batch, owed
-
-    def _newly_closed(self, lease: ShardLease, books: Books, now: Instant) -> Iterator[tuple[Batch, frozenset[int]]]:
-        """Announced and closed batches after `closed_through` with their losers, oldest first, once old enough.
-
-        A batch was announced if a later one, or the lease, names it: an orphan (written by a dispatcher that
-        crashed or lost its lease before announcing it) is named by none. Whoever names it knows its losers.
-        """
-        last = lease.last_batch
-        if last is None or last == books.closed_through:
-            return
-        window = ask(lambda: self._store.batches(lease.shard, books.closed_through, last, MAX_BATCHES_PER_SWEEP))
-        named = {batch.previous for batch in window} | {last}
-        announced = [batch for batch in window if batch.batch_id in named]
-        successors = {batch.previous: batch for batch in announced}
-        ripe = [place for place, batch in enumerate(announced) if is_ripe(batch, now)]
-        # A younger batch with short limits is not kept waiting by an older one with long ones.
-        for batch in announced[: ripe[-1] + 1 if ripe else 0]:
-            if batch.batch_id == lease.open_batch:
-                return
-            if batch.batch_id == last:
-                yield batch, lease.last_losers
-            elif batch.batch_id in successors:
-                yield batch, successors[batch.batch_id].previous_losers
-            else:
-                return  # Its successor lies beyond this window, and is read with the next.
-
-    def _look_at(self, batch: Batch, owed: Owed, messages: Mapping[int, RunMessage], reading: "_Reading") -> None:
-        """Keep of `batch` what is not settled yet."""
-        rows = ask(lambda: self._store.get_runs([message.key for message in messages.values()]))
+    def _look_at(self, owing: Owing, reading: "_Reading") -> None:
+        """Keep of a batch what is not settled yet."""
+        messages, rows = owing.messages, owing.rows
         standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
         for i, message in messages.items():
             reading.pace.saw(message, rows.get(message.key), standings[i])
@@ -400,10 +365,10 @@ class Sweeper:
         self._refuse_expired([messages[i] for i, where in standings.items() if where is Standing.EXPIRED], reading.now)
         reading.settled += len(standings) - len(unsettled)
         if unsettled:
-            left = replace(owed, positions=tuple(unsettled))
+            left = replace(owing.owed, positions=tuple(unsettled))
             ended = [i for i, where in unsettled.items() if where is Standing.DEAD_LEASE]
             dead = [i for i in ended if is_to_be_revived(messages[i], rows[messages[i].key], reading.now)]
-            reading.open.append(_Open(batch, left, {i: messages[i] for i in unsettled}, unsettled, dead))
+            reading.open.append(_Open(owing.batch, left, {i: messages[i] for i in unsettled}, unsettled, dead))
 
     def _of_the_gone(
         self, messages: Mapping[int, RunMessage], standings: Mapping[int, Standing], now: Instant
