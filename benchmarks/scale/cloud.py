@@ -16,7 +16,7 @@ from benchmarks.scale.store import CompactStore
 from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
-from cronfleet.services.ticker import Ticker
+from cronfleet.services.ticker import Laid, Ticker
 from simulator.faults import NONE
 from simulator.history import History
 from simulator.loop import Killed, Loop, Process
@@ -87,6 +87,8 @@ class Cloud:
         self._rng = random.Random(f"{seed}/cloud")
         self.weather = Weather(self._rng, NONE, History())
         """There is none, but for what becomes of requests under way when their tick dies."""
+        self._laid = Laid()
+        """What the ticker, whose process lives on, remembers of ticks."""
         self._slow: dict[int, int] = {}
         """When the latest late change of an entry arrives: what comes after it arrives later still."""
         self._waiting: deque[tuple[Tick, int]] = deque()
@@ -133,6 +135,7 @@ class Cloud:
                 clock=process,
                 telemetry=self.telemetry,  # type: ignore[arg-type]  # its keywords have no names
                 shards=self.settings.shards,
+                laid=self._laid,
             ).tick()
 
         process.start(body, _raise)
