@@ -28,7 +28,6 @@ import pytest
 from benchmarks.figures import Figure, report
 from benchmarks.one_tick import Counted
 from cronfleet import bootstrap, settings
-from cronfleet.adapters.dynamodb import job_store
 from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.instant import MINUTE, SECOND, to_text
 from cronfleet.domain.run import Attempt, Outcome, Run, RunKey, RunStatus
@@ -176,8 +175,8 @@ def on_emulator() -> Iterator[Opened]:
         for name, value in {**surroundings.aws(endpoint), settings.TABLE_PREFIX: PREFIX}.items():
             patch.setenv(name, value)
         create_tables(client("dynamodb", endpoint), PREFIX)
-        asked = Counted(job_store.dynamodb_client())
-        patch.setattr(job_store, "dynamodb_client", lambda: asked)
+        asked = Counted(bootstrap.dynamodb_client())
+        patch.setattr(bootstrap, "dynamodb_client", lambda: asked)
         # The services live by a clock of their own; the store compares the machine's with the emulator's.
         store = bootstrap._store(settings.from_environment())  # noqa: SLF001 - with the clients of an installation
         yield Opened(prepared(api_on(patch, store, SettableClock())), asked)
