@@ -50,9 +50,9 @@ def check_ledger(world: World, settled_at: int) -> Iterator[Violation]:
 
 
 def _waits_from(world: World, key: tuple[str, str]) -> int:
-    """From which nominal on its timer waits for a place, of a tenant that has more due than it may run: that is no loss.
+    """From which nominal on its timer waits for a place, of a tenant with more due than it may run: no loss.
 
-    That nothing waits so from before the calm is asked before a world counts as settled.
+    A world counts as settled once nothing waits so from before the calm.
     """
     timer = world.store.state.timers.get(key)
     if timer is None or timer.reserved_at is None or timer.nominal_at is None:
