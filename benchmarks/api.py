@@ -224,7 +224,7 @@ LEAST_SHOWN: Final = 20
 SPENDERS: Final = (
     ("Powertools", "aws_lambda_powertools"),
     ("pydantic", "pydantic"),
-    ("AWS client", "botocore", "boto3", "urllib3", "http/", "socket", "ssl", "email"),
+    ("AWS client", "adapters/aws", "botocore", "boto3", "urllib3", "http/", "socket", "ssl", "email"),
     ("store in memory", "adapters/memory"),
     ("ours", "cronfleet", "functions/"),
     ("JSON", "json"),
