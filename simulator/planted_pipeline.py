@@ -117,17 +117,6 @@ PIPELINE_FAULTS: Final = (
         ),
     ),
     Planted(
-        "answers-in-another-order",
-        "the answers to claims that went side by side are taken for one another's",
-        (
-            Edit(
-                _CARRYING_OUT,
-                "            for place, outcome in zip(silent, chain.from_iterable(answers), strict=True):",
-                "            for place, outcome in zip(reversed(silent), chain.from_iterable(answers), strict=True):",
-            ),
-        ),
-    ),
-    Planted(
         "refused-messages-forgotten",
         "what a queue does not take is not sent again",
         (
@@ -146,22 +135,6 @@ PIPELINE_FAULTS: Final = (
                 _CARRYING_OUT,
                 "        return _Left(writes=[write])",
                 "        return _Left()",
-            ),
-        ),
-    ),
-    Planted(
-        "last-sends-not-waited-for",
-        "the shard is let go of, which closes the last batch, before its winners are sent",
-        (
-            Edit(
-                _CARRYING_OUT,
-                _SETTLE,
-                """            following = self._next(lease, serving, batches, switch)
-            if following is None:
-                ask(partial(self._store.release, lease, losers))
-            self._settle(logged, outcomes, report, following)
-            logged = following
-""",
             ),
         ),
     ),
