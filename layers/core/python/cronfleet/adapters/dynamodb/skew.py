@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cronfleet.domain.instant import SECOND, Instant, from_datetime
@@ -68,7 +69,13 @@ class Skew:
         now, steady = self._clock.now(), self._clock.steady()
         took = steady - sent_steady
         if took <= SLOWEST:
-            self._heard = _Heard(judged(now - took, now, from_datetime(parsedate_to_datetime(date))), now, steady)
+            self._heard = _Heard(judged(now - took, now, _second(date)), now, steady)
+
+
+@lru_cache(maxsize=8)
+def _second(date: str) -> Instant:
+    # Many answers come in one second, and to read a date takes longer than to judge it.
+    return from_datetime(parsedate_to_datetime(date))
 
 
 def judged(sent_at: Instant, received_at: Instant, header_at: Instant) -> int:
