@@ -1,10 +1,16 @@
 """The guard of tests on moto: it sees what a request is authorised by, and which partitions it writes."""
 
+import types
+from collections.abc import Callable
 from typing import Any
 
+import boto3
 import pytest
 
 from tests.support import guard
+from tests.support.clients import dynamodb_client
+from tests.support.moto import mocked_aws
+from tests.support.tables import create_tables
 
 PUT = {"TableName": "cronfleet-shards", "Item": {"pk": {"S": "SHARD#3"}, "sk": {"S": "LEASE"}}}
 CHECK = {"TableName": "t1-runs", "Key": {"pk": {"S": "acme#a"}, "sk": {"S": "R#1"}}}
@@ -53,3 +59,18 @@ def test_what_reading_the_code_does_not_find_fails_the_test_that_asked_for_it() 
     assert ("dynamodb:GetItem", "shards", "") in guard.allowed("ticker")
     with pytest.raises(AssertionError, match="ticker asks for dynamodb:PutItem runs"), guard.guarded():
         guard._refused.append("ticker asks for dynamodb:PutItem runs")
+
+
+@pytest.mark.parametrize("made", [lambda: boto3.client("dynamodb"), dynamodb_client], ids=["boto3", "lean"])
+def test_a_request_by_either_client_is_held_against_the_role(made: Callable[[], Any]) -> None:
+    with pytest.raises(AssertionError, match="ticker asks for dynamodb:PutItem runs"):
+        _play_ticker(made, {"TableName": "t-runs", "Item": {"pk": {"S": "a"}, "sk": {"S": "b"}}})
+
+
+def _play_ticker(made: Callable[[], Any], request: dict[str, Any]) -> None:
+    """A handler at work is told by its module's name."""
+    played: Any = types.ModuleType("functions.ticker.handler")
+    exec("def handle(client, request):\n    client.put_item(**request)", vars(played))  # noqa: S102 - the text beside it
+    with mocked_aws():
+        create_tables(boto3.client("dynamodb"), "t")
+        played.handle(made(), request)
