@@ -96,7 +96,7 @@ def test_the_layers_of_this_machine_are_all_that_the_package_needs(tmp_path: Pat
     for layer in (bundles.vendor_layer(HERE), bundles.core_layer(HERE)):
         with zipfile.ZipFile(layer.path) as archive:
             archive.extractall(tmp_path)
-    packages = "aws_lambda_powertools, boto3, croniter, icalendar, pydantic, pynamodb, recurring_ical_events"
+    packages = "aws_lambda_powertools, boto3, croniter, icalendar, orjson, pydantic, pynamodb, recurring_ical_events"
     imports = f"import {packages}, standardwebhooks, tzdata, yaml, cronfleet"
     # -I and -S: nothing of this environment helps.
     program = f"import sys; sys.path.insert(0, {str(tmp_path / 'python')!r}); {imports}; print(boto3.__file__)"
