@@ -47,10 +47,14 @@ SLOT_FAULTS: Final = (
     ),
     Planted(
         "limit-forgotten-while-nothing-is-known",
-        "a dispatcher that could not read a tenant's record takes it for one without a limit",
+        "a dispatcher that has not read a tenant's record, which it leaves out for one alone, takes it for one without limits",
         (
             Edit(_RULES, "        return tenant_id in self._known", "        return True"),
-            Edit(_RULES, "ask(lambda: self._store.get_tenants(tenant_ids))", "self._store.get_tenants(tenant_ids)"),
+            Edit(
+                _RULES,
+                "        if old:\n            self._read(old, now)\n",
+                "        if len(old) > 1:\n            self._read(old, now)\n",
+            ),
         ),
     ),
     Planted(
