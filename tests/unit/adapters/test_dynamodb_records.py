@@ -12,7 +12,8 @@ from pynamodb.models import Model
 from cronfleet.adapters.dynamodb import alert_records, audit_records, records, tenant_records
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
 from cronfleet.adapters.dynamodb.items.timers import TEXTS_KEPT, due_item_of, timer_item, timer_of
-from cronfleet.adapters.dynamodb.records import read
+from cronfleet.adapters.dynamodb.recording import read, written
+from cronfleet.adapters.dynamodb.records import JsonAttribute
 from cronfleet.domain.claim import Unreadable
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger
@@ -72,6 +73,39 @@ def test_a_record_says_what_pynamodb_says_and_is_damaged_where_that_refuses_it(c
         return
     made = read(model, item)
     assert {name: getattr(made, name) for name in model.get_attributes()} == wanted
+
+
+@st.composite
+def values(draw: st.DrawFn) -> tuple[type[Model], dict[str, Any]]:
+    """Values of some model's attributes, its keys among them; here and there one is missing."""
+    model = draw(st.sampled_from(sorted(set(models()), key=lambda one: one.__name__)))
+    said = {"S": ["", "text"], "N": [0, -1, True, 1_796_040_000_000], "B": [b"", b"bytes"], "BOOL": [True, False]}
+    json_values = [[], {}, "", 0, 1.5, ["x", None, {"a": "\ud800"}], "é"]
+    made: dict[str, Any] = {"pk": "partition", "sk": "sort"}
+    for name, one in model.get_attributes().items():
+        if name not in made and draw(st.integers(0, 8)):
+            made[name] = draw(
+                st.sampled_from([*(json_values if isinstance(one, JsonAttribute) else said[one.attr_type]), None])
+            )
+    return model, made
+
+
+@settings(max_examples=400, deadline=None)
+@given(values())
+def test_an_item_is_written_as_pynamodb_writes_it_and_refused_where_that_refuses_it(case: Any) -> None:
+    model, made = case
+    try:
+        wanted = model(**made).serialize()
+    except ValueError:
+        with pytest.raises(ValueError, match="without"):
+            written(model, made.pop("pk"), made.pop("sk"), **made)
+        return
+    assert written(model, made.pop("pk"), made.pop("sk"), **made) == wanted
+
+
+def test_an_attribute_that_a_model_has_not_is_no_part_of_an_item() -> None:
+    with pytest.raises(KeyError):
+        written(records.LeaseRecord, "partition", "sort", ownr="x")
 
 
 def test_a_record_has_no_attribute_that_its_model_has_not() -> None:

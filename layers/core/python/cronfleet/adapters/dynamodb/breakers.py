@@ -5,7 +5,7 @@ from typing import Final
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import BreakerRecord
 from cronfleet.domain.breaker import FORGOTTEN, Breaker, BreakerKind, Guarded, State
 from cronfleet.domain.instant import SECOND

@@ -3,7 +3,7 @@
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import damaged
+from cronfleet.adapters.dynamodb.recording import damaged
 from cronfleet.domain.dependency import Dependants, DependencyMark
 from cronfleet.ports.dependencies import DependencyWrite, PutDependants
 

@@ -7,7 +7,8 @@ from cronfleet.adapters.dynamodb.breakers import breaker_of, parts_of_breaker
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of
-from cronfleet.adapters.dynamodb.records import GateRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import GateRecord
 from cronfleet.domain.breaker import Breaker
 from cronfleet.domain.claim import RunTimer
 from cronfleet.domain.gate import Gate, GateName, Waiting

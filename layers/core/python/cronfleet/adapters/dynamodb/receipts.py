@@ -8,7 +8,8 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import Cancelled, Item
 from cronfleet.adapters.dynamodb.items.runs import run_of
-from cronfleet.adapters.dynamodb.records import ReceiptRecord, read
+from cronfleet.adapters.dynamodb.recording import read
+from cronfleet.adapters.dynamodb.records import ReceiptRecord
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.retry import MAX_ATTEMPTS, MAX_BACKOFF_SECONDS
 from cronfleet.domain.run import ROW_LIFE_SECONDS, RunKey, RunStatus

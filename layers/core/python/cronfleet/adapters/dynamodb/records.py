@@ -1,23 +1,17 @@
 """The records of the job store as PynamoDB models: which attributes an item has, their types, and which it may lack.
 
-Models serialise, and say how an item is read (`read`); requests go through the one boto3 client, because PynamoDB 6.1
-cannot return the stored item of a failed update. `items/` turns domain values into records and back.
+`recording.py` reads and writes by them; requests go through the one client of a process, because PynamoDB 6.1 cannot
+return the stored item of a failed update. `items/` turns domain values into records and back.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from pynamodb.attributes import Attribute, BinaryAttribute, BooleanAttribute, UnicodeAttribute
-from pynamodb.constants import NULL, NUMBER, STRING
-from pynamodb.exceptions import AttributeDeserializationError
+from pynamodb.constants import NUMBER, STRING
 from pynamodb.models import Model
 
 from cronfleet.adapters.dynamodb import schema
-from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.ports.job_store import Damaged
 
 
 class WholeAttribute(Attribute[int]):
@@ -478,71 +472,3 @@ class CalendarRecord(Model):
     author = UnicodeAttribute()
     created_at = WholeAttribute()
     reason = UnicodeAttribute()
-
-
-Record = TypeVar("Record", bound=Model)
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """How items of a model are read: by the name of a stored attribute its own, its type and what reads its value."""
-
-    places: Mapping[str, tuple[str, str, Callable[[Any], Any] | None]]
-    required: frozenset[str]
-    made: type[Any]
-    """What is read: it says `None` for whatever the item lacks."""
-
-
-@cache
-def _form_of(model: type[Model]) -> _Form:
-    attributes = model.get_attributes()
-    return _Form(
-        {one.attr_name: (name, one.attr_type, _reader(one)) for name, one in attributes.items()},
-        frozenset(name for name, one in attributes.items() if not one.null),
-        type(model.__name__, (), dict.fromkeys(attributes)),
-    )
-
-
-def _reader(attribute: Attribute[Any]) -> Callable[[Any], Any] | None:
-    """`None` for text, which is stored as it is."""
-    if isinstance(attribute, UnicodeAttribute):
-        return None
-    return int if isinstance(attribute, WholeAttribute) else attribute.deserialize
-
-
-def read(model: type[Record], item: Item) -> Record:
-    """`item` as a record to read from; raises `Damaged` when an attribute is missing or of the wrong type.
-
-    It has the attributes of `model` and nothing else. An instance of PynamoDB's looks each of them up by four calls,
-    when it is read and when it is asked, which was two thirds of what a firing cost the dispatcher.
-    """
-    form = _form_of(model)
-    record = form.made()
-    values = record.__dict__
-    try:
-        for name, stored in item.items():
-            place = form.places.get(name)
-            if place is not None:
-                own_name, kind, reader = place
-                value = stored.get(kind)
-                if value is not None:
-                    value = value if reader is None else reader(value)
-                    if value is not None:  # JSON may say null
-                        values[own_name] = value
-                elif stored and NULL not in stored:
-                    raise AttributeDeserializationError(name, kind)
-    except (ValueError, TypeError) as error:
-        raise Damaged(*_name(item), str(error)) from error
-    if not form.required <= values.keys():
-        raise Damaged(*_name(item), f"{', '.join(sorted(form.required - values.keys()))} missing")
-    return cast("Record", record)
-
-
-def damaged(item: Item, error: Exception) -> Damaged:
-    """What is said of an item whose attributes have the right types and hold nothing that can be used."""
-    return Damaged(*_name(item), f"{type(error).__name__}: {error}")
-
-
-def _name(item: Item) -> tuple[str, str]:
-    partition, sort = (str(item.get(key, {}).get("S")) for key in ("pk", "sk"))
-    return partition, sort

@@ -7,7 +7,8 @@ from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.runs import run_item, run_of
-from cronfleet.adapters.dynamodb.records import GateRecord, read
+from cronfleet.adapters.dynamodb.recording import read
+from cronfleet.adapters.dynamodb.records import GateRecord
 from cronfleet.adapters.dynamodb.transactions import SAME_REV
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.run import Run, RunKey

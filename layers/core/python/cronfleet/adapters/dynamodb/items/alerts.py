@@ -6,7 +6,7 @@ from typing import Any, Final, assert_never
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.alert_records import AlertRecord
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.domain.channel import Channel, address_form, address_of, kind_of
 from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.incident import Acknowledgement, Broken, Incident, IncidentKind, IncidentStatus, Standing

@@ -5,7 +5,7 @@ from typing import assert_never
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.database import ABSENT, ALWAYS, Expression, text
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import ApiKeyRecord, ListedKeyRecord
 from cronfleet.domain.api_key import KEPT_AFTER_END, ApiKey
 from cronfleet.domain.instant import EARLIEST, SECOND

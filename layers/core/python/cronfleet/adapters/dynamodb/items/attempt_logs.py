@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import AttemptLogRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import AttemptLogRecord
 from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace
 from cronfleet.domain.instant import DAY, SECOND, Instant
 from cronfleet.domain.run import RunKey

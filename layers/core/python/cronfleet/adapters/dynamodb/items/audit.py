@@ -3,7 +3,7 @@
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.audit_records import AuditRecord
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.domain.audit import AuditEntry, Broken, Link, schedule_subject
 from cronfleet.ports.job_store import Damaged
 

@@ -3,7 +3,8 @@
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.records import CalendarHeadRecord, CalendarRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import CalendarHeadRecord, CalendarRecord
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.calendar_form import content_of, content_record
 

@@ -4,7 +4,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.audit_records import ChainHeadRecord, SealRecord
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.domain.audit_chain import Head, Line, Seal, slice_of
 
 

@@ -16,7 +16,8 @@ from cronfleet.adapters.dynamodb.items.policies import (
     timing_of,
 )
 from cronfleet.adapters.dynamodb.items.timers import trigger_of
-from cronfleet.adapters.dynamodb.records import DefinitionRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import DefinitionRecord
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.objective_form import objectives_form, parse_objectives

@@ -7,7 +7,8 @@ from pynamodb.models import Model
 
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import JsonAttribute, WholeAttribute, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import JsonAttribute, WholeAttribute
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
 
 

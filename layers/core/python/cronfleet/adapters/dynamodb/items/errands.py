@@ -2,7 +2,8 @@
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import ErrandRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import ErrandRecord
 from cronfleet.domain.errand import Errand, ErrandKind
 
 

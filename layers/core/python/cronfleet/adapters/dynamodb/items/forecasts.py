@@ -6,7 +6,8 @@ from typing import Any
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.records import ForecastRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import ForecastRecord
 from cronfleet.domain.forecast import COUNTER, Counts
 from cronfleet.domain.forecast_reading import KEPT, Reading, Walk
 from cronfleet.domain.instant import SECOND

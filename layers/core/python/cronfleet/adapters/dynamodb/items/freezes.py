@@ -6,7 +6,7 @@ from typing import Any
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import FreezeDirectoryRecord, FreezeListRecord
 from cronfleet.domain.freeze import (
     Freeze,

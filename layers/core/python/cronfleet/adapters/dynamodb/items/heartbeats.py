@@ -2,7 +2,8 @@
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import HeartbeatRecord, PingRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import HeartbeatRecord, PingRecord
 from cronfleet.domain.heartbeat import Heartbeat, Ping, PingState, heartbeat_name
 from cronfleet.domain.instant import SECOND
 

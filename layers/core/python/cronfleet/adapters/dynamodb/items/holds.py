@@ -4,7 +4,7 @@ from typing import Any
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import SwitchRecord
 from cronfleet.domain.hold import Hold, Mode, Switch
 

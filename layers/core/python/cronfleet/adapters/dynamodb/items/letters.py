@@ -6,7 +6,8 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_of
 from cronfleet.adapters.dynamodb.items.runs import settlement_json, settlement_of, signature_of_json
-from cronfleet.adapters.dynamodb.records import LetterRecord, UnreadableRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import LetterRecord, UnreadableRecord
 from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.run import ROW_LIFE_SECONDS, RunStatus

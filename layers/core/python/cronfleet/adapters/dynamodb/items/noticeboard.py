@@ -6,7 +6,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.freezes import directory_of
 from cronfleet.adapters.dynamodb.items.holds import switch_of
-from cronfleet.adapters.dynamodb.records import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
 from cronfleet.adapters.dynamodb.tenant_records import SheetRecord
 from cronfleet.domain.freeze import FreezeDirectory
 from cronfleet.domain.hold import Switch

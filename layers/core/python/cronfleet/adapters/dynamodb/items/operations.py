@@ -2,7 +2,8 @@
 
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import OperationRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import OperationRecord
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.operation import KEPT_AFTER_END, Kind, Operation, Status
 from cronfleet.domain.trace import read_traceparent, written_traceparent

@@ -4,7 +4,8 @@ from typing import Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.records import RetimingRecord, ZoneReleaseRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.records import RetimingRecord, ZoneReleaseRecord
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.retiming import KEPT_AFTER_END, Cause, Retiming
 from cronfleet.domain.zone_release import ZoneRelease

@@ -7,7 +7,8 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import late_json, late_of
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import RunRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
+from cronfleet.adapters.dynamodb.records import RunRecord
 from cronfleet.domain.cancel_request import CancelRequest
 from cronfleet.domain.execution import Execution
 from cronfleet.domain.instant import DAY, SECOND, Instant
@@ -22,7 +23,8 @@ from cronfleet.ports.dead_letters import owner_of
 
 def run_item(run: Run, now: Instant) -> Item:
     """A row written at `now` as an item."""
-    record = RunRecord(
+    return written(
+        RunRecord,
         keys.schedule(run.key.tenant, run.key.schedule_id),
         keys.run(run.key),
         status=run.status.value,
@@ -59,7 +61,6 @@ def run_item(run: Run, now: Instant) -> Item:
         origin=written_traceparent(run.origin),
         expires_at=_expiry(run, now),
     )
-    return record.serialize()
 
 
 def _expiry(run: Run, now: Instant) -> int:

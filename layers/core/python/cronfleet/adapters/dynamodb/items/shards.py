@@ -8,7 +8,8 @@ from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.backlogs import backlog_json, backlog_of, late_json, late_of
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
+from cronfleet.adapters.dynamodb.records import BatchRecord, BooksRecord, LeaseRecord
 from cronfleet.domain.books import Books, Owed
 from cronfleet.domain.claim import (
     Batch,
@@ -68,7 +69,8 @@ def _batch_id(shard: int, sort: str | None) -> BatchId | None:
 
 def batch_item(batch: Batch) -> Item:
     """A batch as an item."""
-    record = BatchRecord(
+    return written(
+        BatchRecord,
         keys.shard(batch.batch_id.shard),
         keys.batch(batch.batch_id),
         previous=None if batch.previous is None else keys.batch(batch.previous),
@@ -77,7 +79,6 @@ def batch_item(batch: Batch) -> Item:
         claims=pack([_claim_json(claim) for claim in batch.claims]),
         expires_at=(batch.claimed_at + BATCH_LIFE) // SECOND,
     )
-    return record.serialize()
 
 
 def batch_of(item: Item, shard: int) -> Batch:

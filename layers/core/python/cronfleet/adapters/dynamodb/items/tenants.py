@@ -1,6 +1,6 @@
 """Tenants and idempotency records, as items of the table `tenants`."""
 
-from cronfleet.adapters.dynamodb import keys, records, tenant_records
+from cronfleet.adapters.dynamodb import keys, recording, tenant_records
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.domain.instant import EARLIEST, SECOND
 from cronfleet.domain.tenant import Tenant, TenantStatus
@@ -30,7 +30,7 @@ def tenant_item(tenant: Tenant) -> Item:
 
 def tenant_of(item: Item) -> Tenant:
     """The tenant in `item`; raises `Damaged`."""
-    record = records.read(tenant_records.TenantRecord, item)
+    record = recording.read(tenant_records.TenantRecord, item)
     try:
         return Tenant(
             tenant_id=record.pk.removeprefix(keys.tenant("")),
@@ -46,7 +46,7 @@ def tenant_of(item: Item) -> Tenant:
             change_id=record.change_id or "",
         )
     except (AttributeError, TypeError, ValueError) as error:
-        raise records.damaged(item, error) from error
+        raise recording.damaged(item, error) from error
 
 
 def idempotency_item(record: IdempotencyRecord) -> Item:
@@ -64,6 +64,6 @@ def idempotency_item(record: IdempotencyRecord) -> Item:
 
 def idempotency_of(item: Item) -> IdempotencyRecord:
     """The remembered answer in `item`; raises `Damaged`."""
-    record = records.read(tenant_records.IdempotencyRecord, item)
+    record = recording.read(tenant_records.IdempotencyRecord, item)
     tenant = record.pk.removeprefix(keys.idempotency(""))
     return IdempotencyRecord(tenant, record.sk, record.request_digest, record.answer, record.expires_at_ms)

@@ -21,7 +21,8 @@ from cronfleet.adapters.dynamodb.items.policies import (
     timing_of,
 )
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord, damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
+from cronfleet.adapters.dynamodb.records import RunTimerRecord, TimerRecord
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.backlog import first_of
 from cronfleet.domain.claim import DueItem, RunTimer, TimerKind, Unreadable
@@ -52,7 +53,8 @@ def timer_item(timer: Timer) -> Item:
     """A schedule's timer as an item."""
     waits = timer.due_at is not None
     bare, calendar = apart(triggers.to_record(timer.trigger))
-    record = TimerRecord(
+    return written(
+        TimerRecord,
         keys.schedule(timer.tenant, timer.schedule_id),
         keys.TIMER,
         schedule_id=timer.schedule_id,
@@ -92,7 +94,6 @@ def timer_item(timer: Timer) -> Item:
         created_at=timer.created_at,
         updated_at=timer.updated_at,
     )
-    return record.serialize()
 
 
 def timer_of(item: Item) -> Timer:
@@ -245,7 +246,8 @@ def _hold_of(stored: list[Any] | None) -> Hold | None:
 def run_timer_item(timer: RunTimer) -> Item:
     """A run's timer as an item. One that is claimed has left the index."""
     retired = timer.claim_batch is not None
-    record = RunTimerRecord(
+    return written(
+        RunTimerRecord,
         keys.schedule(timer.key.tenant, timer.key.schedule_id),
         keys.run_timer(timer.key, timer.attempt),
         kind=timer.kind.value,
@@ -261,7 +263,6 @@ def run_timer_item(timer: RunTimer) -> Item:
         trace=written_traceparent(timer.trace),
         expires_at=expiry_of_retired(timer.due_at) if retired else None,
     )
-    return record.serialize()
 
 
 def expiry_of_retired(now: Instant) -> int:
