@@ -5,7 +5,7 @@ from typing import Final
 from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import BreakerRecord
 from cronfleet.domain.breaker import FORGOTTEN, Breaker, BreakerKind, Guarded, State
 from cronfleet.domain.instant import SECOND
@@ -52,7 +52,8 @@ def parts_of_breaker(write: PutBreaker) -> tuple[schema.Table, Item, Expression,
 
 def _breaker_item(breaker: Breaker) -> Item:
     latest = max(breaker.failed_at, breaker.opened_at, breaker.try_at)
-    record = BreakerRecord(
+    return written(
+        BreakerRecord,
         breaker.guarded.tenant,
         breaker.guarded.breaker_id,
         kind=breaker.guarded.kind.value,
@@ -71,7 +72,6 @@ def _breaker_item(breaker: Breaker) -> Item:
         change_id=breaker.change_id or None,
         expires_at=(latest + 2 * FORGOTTEN) // SECOND if latest else None,
     )
-    return record.serialize()
 
 
 def breaker_of(item: Item) -> Breaker:

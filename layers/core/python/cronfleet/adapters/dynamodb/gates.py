@@ -7,7 +7,7 @@ from cronfleet.adapters.dynamodb.breakers import breaker_of, parts_of_breaker
 from cronfleet.adapters.dynamodb.database import ABSENT, Database, Expression, number, text
 from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
 from cronfleet.adapters.dynamodb.items.timers import run_timer_item, run_timer_of
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import GateRecord
 from cronfleet.domain.breaker import Breaker
 from cronfleet.domain.claim import RunTimer
@@ -95,7 +95,8 @@ def _same(before: Gate) -> tuple[Expression, Item | None]:
 
 def _gate_item(gate: Gate, now: Instant) -> Item:
     _, partition, sort = _place(gate.name)
-    record = GateRecord(
+    return written(
+        GateRecord,
         partition,
         sort,
         holder=gate.holder,
@@ -104,7 +105,6 @@ def _gate_item(gate: Gate, now: Instant) -> Item:
         rev=gate.rev or None,
         expires_at=(now + KEPT) // SECOND if gate.name.key else None,
     )
-    return record.serialize()
 
 
 def _gate_of(name: GateName, item: Item) -> Gate:

@@ -85,7 +85,7 @@ def _writers_of(model: type[Model]) -> Mapping[str, tuple[str, str, Callable[[An
     }
 
 
-def written(model: type[Model], partition: str, sort: str, **values: Any) -> dict[str, Any]:
+def written(model: type[Model], partition: str, sort: str, /, **values: Any) -> dict[str, Any]:
     """The item of a record of `model`, without what is `None`.
 
     Raises `ValueError` where that may not be, and `KeyError` for an attribute that the model has not.

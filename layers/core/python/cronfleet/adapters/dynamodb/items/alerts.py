@@ -6,7 +6,7 @@ from typing import Any, Final, assert_never
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.alert_records import AlertRecord
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.domain.channel import Channel, address_form, address_of, kind_of
 from cronfleet.domain.errors import CronfleetError
 from cronfleet.domain.incident import Acknowledgement, Broken, Incident, IncidentKind, IncidentStatus, Standing
@@ -41,14 +41,14 @@ def alert_place(alert: Alert) -> tuple[str, str]:
 def alert_item(alert: Alert, now: Instant) -> Item:
     """Any of them as an item."""
     expires_at = _expires_at(alert, now)
-    record = AlertRecord(
+    return written(
+        AlertRecord,
         *alert_place(alert),
         rev=alert.rev,
         change_id=getattr(alert, "change_id", "") or None,
         body=_body(alert),
         expires_at=None if expires_at is None else -(-expires_at // SECOND),
     )
-    return record.serialize()
 
 
 def _expires_at(alert: Alert, now: Instant) -> Instant | None:

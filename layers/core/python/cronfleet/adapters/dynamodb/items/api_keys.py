@@ -5,7 +5,7 @@ from typing import assert_never
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.database import ABSENT, ALWAYS, Expression, text
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import ApiKeyRecord, ListedKeyRecord
 from cronfleet.domain.api_key import KEPT_AFTER_END, ApiKey
 from cronfleet.domain.instant import EARLIEST, SECOND
@@ -34,7 +34,8 @@ def parts_of_key(write: PutApiKey | ListApiKey) -> tuple[Item, Expression, Item 
 
 def api_key_item(key: ApiKey) -> Item:
     """A key as an item."""
-    record = ApiKeyRecord(
+    return written(
+        ApiKeyRecord,
         keys.api_key(key.key_id),
         keys.API_KEY,
         hash=key.digest,
@@ -52,13 +53,12 @@ def api_key_item(key: ApiKey) -> Item:
         listed=1 if key.is_listed else None,
         expires_at=_forgotten_at(key),
     )
-    return record.serialize()
 
 
 def listed_item(key: ApiKey) -> Item:
     """A key in its tenant's list, as an item."""
     place = keys.tenant(key.tenant.tenant_id), keys.listed_key(key.key_id)
-    return ListedKeyRecord(*place, key_id=key.key_id, expires_at=_forgotten_at(key)).serialize()
+    return written(ListedKeyRecord, *place, key_id=key.key_id, expires_at=_forgotten_at(key))
 
 
 def _forgotten_at(key: ApiKey) -> int | None:

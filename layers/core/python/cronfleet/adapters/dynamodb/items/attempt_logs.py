@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import AttemptLogRecord
 from cronfleet.domain.attempt_log import AttemptLog, LogLine, LogPlace
 from cronfleet.domain.instant import DAY, SECOND, Instant
@@ -22,7 +22,8 @@ _MAX_UNPACKED: Final = 256 * 1024
 def attempt_log_item(log: AttemptLog, now: Instant) -> Item:
     """A log written at `now` as an item."""
     place = log.place
-    record = AttemptLogRecord(
+    return written(
+        AttemptLogRecord,
         keys.schedule(log.key.tenant, log.key.schedule_id),
         keys.attempt(log.key, log.attempt),
         kept_at=log.kept_at,
@@ -32,7 +33,6 @@ def attempt_log_item(log: AttemptLog, now: Instant) -> Item:
         kept_days=log.kept_days,
         expires_at=(now + log.kept_days * DAY) // SECOND,
     )
-    return record.serialize()
 
 
 def attempt_log_of(item: Item, key: RunKey, attempt: int) -> AttemptLog:

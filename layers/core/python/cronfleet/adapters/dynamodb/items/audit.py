@@ -3,7 +3,7 @@
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.audit_records import AuditRecord
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.domain.audit import AuditEntry, Broken, Link, schedule_subject
 from cronfleet.ports.job_store import Damaged
 
@@ -11,7 +11,8 @@ from cronfleet.ports.job_store import Damaged
 def audit_item(entry: AuditEntry) -> Item:
     """An entry as an item."""
     link = entry.link
-    record = AuditRecord(
+    return written(
+        AuditRecord,
         entry.tenant,
         entry.entry_id,
         at=entry.at,
@@ -31,7 +32,6 @@ def audit_item(entry: AuditEntry) -> Item:
         previous_id=None if link is None else link.previous_id or None,
         digest=None if link is None else link.digest,
     )
-    return record.serialize()
 
 
 def audit_of(item: Item) -> AuditEntry:

@@ -3,7 +3,7 @@
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import CalendarHeadRecord, CalendarRecord
 from cronfleet.domain.calendar import Calendar, CalendarHead
 from cronfleet.domain.calendar_form import content_of, content_record
@@ -11,7 +11,8 @@ from cronfleet.domain.calendar_form import content_of, content_record
 
 def head_item(head: CalendarHead) -> Item:
     """What stands first of a calendar, as an item."""
-    record = CalendarHeadRecord(
+    return written(
+        CalendarHeadRecord,
         head.tenant,
         head.name,
         version=head.version,
@@ -21,7 +22,6 @@ def head_item(head: CalendarHead) -> Item:
         change_id=head.change_id,
         is_deleted=1 if head.is_deleted else None,
     )
-    return record.serialize()
 
 
 def head_of(item: Item) -> CalendarHead:
@@ -41,7 +41,8 @@ def head_of(item: Item) -> CalendarHead:
 
 def calendar_item(calendar: Calendar) -> Item:
     """A version as an item."""
-    record = CalendarRecord(
+    return written(
+        CalendarRecord,
         keys.calendar(calendar.tenant, calendar.name),
         keys.version(calendar.version),
         version=calendar.version,
@@ -50,7 +51,6 @@ def calendar_item(calendar: Calendar) -> Item:
         created_at=calendar.created_at,
         reason=calendar.reason,
     )
-    return record.serialize()
 
 
 def calendar_of(item: Item) -> Calendar:

@@ -4,13 +4,14 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.audit_records import ChainHeadRecord, SealRecord
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.domain.audit_chain import Head, Line, Seal, slice_of
 
 
 def head_item(head: Head) -> Item:
     """The end of a chain as an item: in the index of those that wait for a seal, until one holds it."""
-    record = ChainHeadRecord(
+    return written(
+        ChainHeadRecord,
         head.tenant,
         keys.head(head.subject),
         seq=head.seq,
@@ -20,7 +21,6 @@ def head_item(head: Head) -> Item:
         seal=head.seal,
         unsealed=str(slice_of(head.tenant)) if head.seal is None else None,
     )
-    return record.serialize()
 
 
 def head_of(item: Item) -> Head:
@@ -39,7 +39,8 @@ def head_of(item: Item) -> Head:
 
 def seal_item(seal: Seal) -> Item:
     """A seal as an item."""
-    record = SealRecord(
+    return written(
+        SealRecord,
         seal.tenant,
         keys.seal(seal.number),
         number=seal.number,
@@ -48,7 +49,6 @@ def seal_item(seal: Seal) -> Item:
         previous=seal.previous,
         digest=seal.digest,
     )
-    return record.serialize()
 
 
 def seal_of(item: Item) -> Seal:

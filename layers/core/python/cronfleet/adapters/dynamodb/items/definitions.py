@@ -16,7 +16,7 @@ from cronfleet.adapters.dynamodb.items.policies import (
     timing_of,
 )
 from cronfleet.adapters.dynamodb.items.timers import trigger_of
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import DefinitionRecord
 from cronfleet.domain import trigger as triggers
 from cronfleet.domain.errors import CronfleetError
@@ -28,7 +28,8 @@ from cronfleet.domain.target_form import role_target_of, target_form
 
 def definition_item(definition: Definition) -> Item:
     """A version of a schedule as an item."""
-    record = DefinitionRecord(
+    return written(
+        DefinitionRecord,
         keys.schedule(definition.tenant, definition.schedule_id),
         keys.version(definition.version),
         version=definition.version,
@@ -37,7 +38,6 @@ def definition_item(definition: Definition) -> Item:
         created_at=definition.created_at,
         reason=definition.reason,
     )
-    return record.serialize()
 
 
 def definition_of(item: Item) -> Definition:

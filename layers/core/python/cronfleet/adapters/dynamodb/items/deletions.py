@@ -7,7 +7,7 @@ from pynamodb.models import Model
 
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import JsonAttribute, WholeAttribute
 from cronfleet.domain.deletion import Deletion, Kind, Owned, Request, Stage
 
@@ -45,7 +45,8 @@ def ended_place(tenant: str) -> tuple[str, str]:
 
 def deletion_item(job: Deletion) -> Item:
     """A deletion as an item."""
-    record = DeletionRecord(
+    return written(
+        DeletionRecord,
         *(open_place(job.tenant) if job.is_open else ended_place(job.tenant)),
         tenant=job.tenant,
         request=[getattr(job.request, name) for name in _REQUEST],
@@ -59,7 +60,6 @@ def deletion_item(job: Deletion) -> Item:
         finished_at=job.finished_at,
         rev=job.rev,
     )
-    return record.serialize()
 
 
 _REQUEST = ("actor", "credential", "home_tenant", "request_id", "reason")

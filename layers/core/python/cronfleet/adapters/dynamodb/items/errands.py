@@ -2,21 +2,21 @@
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import ErrandRecord
 from cronfleet.domain.errand import Errand, ErrandKind
 
 
 def errand_item(errand: Errand) -> Item:
     """The errand as an item."""
-    record = ErrandRecord(
+    return written(
+        ErrandRecord,
         *keys.errand(*errand.key),
         due_shard=keys.due_shard(errand.shard),
         due_at=errand.due_at,
         rev=errand.rev,
         failures=errand.failures or None,
     )
-    return record.serialize()
 
 
 def errand_of(item: Item) -> Errand:

@@ -6,7 +6,7 @@ from typing import Any
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import ForecastRecord
 from cronfleet.domain.forecast import COUNTER, Counts
 from cronfleet.domain.forecast_reading import KEPT, Reading, Walk
@@ -49,7 +49,7 @@ def walk_of(item: Item) -> Walk:
 
 
 def _item(sort: str, body: list[Any], at: int, rev: int | None = None) -> Item:
-    return ForecastRecord(keys.FORECAST, sort, body=pack(body), rev=rev, expires_at=(at + KEPT) // SECOND).serialize()
+    return written(ForecastRecord, keys.FORECAST, sort, body=pack(body), rev=rev, expires_at=(at + KEPT) // SECOND)
 
 
 def _counts_json(counts: Counts) -> list[Any]:

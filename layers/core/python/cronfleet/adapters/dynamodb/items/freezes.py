@@ -6,7 +6,7 @@ from typing import Any
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.packing import pack, unpack
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import FreezeDirectoryRecord, FreezeListRecord
 from cronfleet.domain.freeze import (
     Freeze,
@@ -25,7 +25,8 @@ _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 def directory_item(directory: FreezeDirectory) -> Item:
     """The directory as an item."""
-    record = FreezeDirectoryRecord(
+    return written(
+        FreezeDirectoryRecord,
         keys.FREEZES,
         keys.FREEZE_DIRECTORY,
         rev=directory.rev,
@@ -33,7 +34,6 @@ def directory_item(directory: FreezeDirectory) -> Item:
         tiers=[_freeze_json(freeze) for freeze in directory.tiers],
         marks=pack({str(bucket): _mark_json(mark) for bucket, mark in sorted(directory.marks.items())}),
     )
-    return record.serialize()
 
 
 def directory_of(item: Item) -> FreezeDirectory:
@@ -57,14 +57,14 @@ def _mark_of(is_open: int, last_until: int, *ends: int) -> Mark:
 
 def freeze_list_item(freezes: FreezeList) -> Item:
     """A tenant's list as an item."""
-    record = FreezeListRecord(
+    return written(
+        FreezeListRecord,
         keys.freezes(freezes.tenant),
         keys.FREEZES,
         rev=freezes.rev,
         change_id=freezes.change_id,
         freezes=[_freeze_json(freeze) for freeze in freezes.freezes],
     )
-    return record.serialize()
 
 
 def freeze_list_of(item: Item) -> FreezeList:

@@ -2,7 +2,7 @@
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import HeartbeatRecord, PingRecord
 from cronfleet.domain.heartbeat import Heartbeat, Ping, PingState, heartbeat_name
 from cronfleet.domain.instant import SECOND
@@ -10,7 +10,8 @@ from cronfleet.domain.instant import SECOND
 
 def heartbeat_item(heartbeat: Heartbeat) -> Item:
     """A URL as an item."""
-    record = HeartbeatRecord(
+    return written(
+        HeartbeatRecord,
         heartbeat.name,
         keys.HEARTBEAT,
         tenant=heartbeat.tenant,
@@ -24,7 +25,6 @@ def heartbeat_item(heartbeat: Heartbeat) -> Item:
         minute=heartbeat.minute,
         pings=heartbeat.pings,
     )
-    return record.serialize()
 
 
 def heartbeat_of(item: Item) -> Heartbeat:
@@ -46,7 +46,8 @@ def heartbeat_of(item: Item) -> Heartbeat:
 
 def ping_item(ping: Ping) -> Item:
     """A ping as an item."""
-    record = PingRecord(
+    return written(
+        PingRecord,
         heartbeat_name(ping.tenant, ping.schedule_id),
         keys.ping(ping.at, ping.ping_id),
         tenant=ping.tenant,
@@ -56,7 +57,6 @@ def ping_item(ping: Ping) -> Item:
         message=ping.message or None,
         expires_at=-(-ping.expires_at // SECOND),
     )
-    return record.serialize()
 
 
 def ping_of(item: Item) -> Ping:

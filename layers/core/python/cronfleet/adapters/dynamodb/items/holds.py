@@ -4,14 +4,15 @@ from typing import Any
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import SwitchRecord
 from cronfleet.domain.hold import Hold, Mode, Switch
 
 
 def switch_item(switch: Switch) -> Item:
     """A switch as an item."""
-    record = SwitchRecord(
+    return written(
+        SwitchRecord,
         keys.FREEZES,
         keys.hold(switch.region),
         rev=switch.rev,
@@ -20,7 +21,6 @@ def switch_item(switch: Switch) -> Item:
         ended=[_hold_json(hold) for hold in switch.ended],
         let_go=switch.let_go or None,
     )
-    return record.serialize()
 
 
 def switch_of(item: Item) -> Switch:

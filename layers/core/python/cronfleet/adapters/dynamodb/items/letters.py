@@ -6,7 +6,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_of
 from cronfleet.adapters.dynamodb.items.runs import settlement_json, settlement_of, signature_of_json
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import LetterRecord, UnreadableRecord
 from cronfleet.domain.dead_letter import Letter
 from cronfleet.domain.instant import SECOND
@@ -39,7 +39,8 @@ def letter_of(item: Item) -> Letter:
 def unreadable_item(message: UnreadableMessage) -> Item:
     """An unreadable message as an item."""
     delivery = message.delivery
-    record = UnreadableRecord(
+    return written(
+        UnreadableRecord,
         keys.UNREADABLE,
         keys.unreadable(delivery.sent_at, delivery.message_id),
         queue=delivery.queue,
@@ -51,7 +52,6 @@ def unreadable_item(message: UnreadableMessage) -> Item:
         expires_at=message.came_at // SECOND + _KEPT,
         settled=settlement_json(message.settled),
     )
-    return record.serialize()
 
 
 def unreadable_of(item: Item) -> UnreadableMessage:

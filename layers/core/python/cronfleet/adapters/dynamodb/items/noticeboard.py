@@ -6,7 +6,7 @@ from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.freezes import directory_of
 from cronfleet.adapters.dynamodb.items.holds import switch_of
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import SheetRecord
 from cronfleet.domain.freeze import FreezeDirectory
 from cronfleet.domain.hold import Switch
@@ -16,14 +16,14 @@ from cronfleet.ports.job_store import Damaged
 
 def sheet_item(sheet: Sheet) -> Item:
     """A sheet as an item."""
-    record = SheetRecord(
+    return written(
+        SheetRecord,
         keys.FREEZES,
         keys.sheet(sheet.topic, sheet.number),
         rev=sheet.rev,
         change_id=sheet.change_id,
         notices={digest: [one.at, one.until] for digest, one in sorted(sheet.notices.items())},
     )
-    return record.serialize()
 
 
 def sheet_of(item: Item) -> Sheet:

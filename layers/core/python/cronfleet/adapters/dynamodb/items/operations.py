@@ -2,7 +2,7 @@
 
 from cronfleet.adapters.dynamodb.errors import Item
 from cronfleet.adapters.dynamodb.items.reasons import reason_json, reason_of
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import OperationRecord
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.operation import KEPT_AFTER_END, Kind, Operation, Status
@@ -12,7 +12,8 @@ from cronfleet.domain.trace import read_traceparent, written_traceparent
 def operation_item(operation: Operation) -> Item:
     """An operation as an item; once it is over it expires in time."""
     end = operation.ended_at
-    record = OperationRecord(
+    return written(
+        OperationRecord,
         operation.tenant,
         operation.operation_id,
         kind=operation.kind.value,
@@ -39,7 +40,6 @@ def operation_item(operation: Operation) -> Item:
         origin=written_traceparent(operation.origin),
         expires_at=None if end is None else (end + KEPT_AFTER_END) // SECOND,
     )
-    return record.serialize()
 
 
 def operation_of(item: Item) -> Operation:

@@ -4,7 +4,7 @@ from typing import Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.records import RetimingRecord, ZoneReleaseRecord
 from cronfleet.domain.instant import SECOND
 from cronfleet.domain.retiming import KEPT_AFTER_END, Cause, Retiming
@@ -16,7 +16,8 @@ ZONE_RELEASE: Final = (keys.ZONE_DATA, keys.RELEASE)
 def retiming_item(job: Retiming) -> Item:
     """A job as an item: a finished one stands elsewhere, and is forgotten in time."""
     end = job.finished_at
-    record = RetimingRecord(
+    return written(
+        RetimingRecord,
         *((keys.OPEN_RETIMINGS, job.job_id) if end is None else finished_place(job)),
         job_id=job.job_id,
         cause=job.cause.value,
@@ -34,7 +35,6 @@ def retiming_item(job: Retiming) -> Item:
         rev=job.rev,
         expires_at=None if end is None else (end + KEPT_AFTER_END) // SECOND,
     )
-    return record.serialize()
 
 
 def finished_place(job: Retiming) -> tuple[str, str]:
@@ -68,7 +68,8 @@ def retiming_of(item: Item) -> Retiming:
 
 def release_item(release: ZoneRelease) -> Item:
     """The zone release as an item."""
-    record = ZoneReleaseRecord(
+    return written(
+        ZoneReleaseRecord,
         *ZONE_RELEASE,
         release=release.release or None,
         since=release.since,
@@ -76,7 +77,6 @@ def release_item(release: ZoneRelease) -> Item:
         coming_since=release.coming_since,
         rev=release.rev,
     )
-    return record.serialize()
 
 
 def release_of(item: Item) -> ZoneRelease:

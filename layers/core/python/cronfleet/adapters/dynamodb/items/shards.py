@@ -263,14 +263,14 @@ def _run_claim_of(fields: list[Any], shard: int) -> RunClaim:
 
 def books_item(books: Books) -> Item:
     """The books as an item."""
-    record = BooksRecord(
+    return written(
+        BooksRecord,
         keys.shard(books.shard),
         keys.BOOKS,
         rev=books.rev,
         closed_through=None if books.closed_through is None else keys.batch(books.closed_through),
         owed=pack({batch: _owed_json(owed) for batch, owed in books.open.items()}),
     )
-    return record.serialize()
 
 
 def books_of(item: Item, shard: int) -> Books:

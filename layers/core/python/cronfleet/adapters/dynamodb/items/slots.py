@@ -4,7 +4,7 @@ from typing import Final
 
 from cronfleet.adapters.dynamodb import keys
 from cronfleet.adapters.dynamodb.errors import Item
-from cronfleet.adapters.dynamodb.recording import damaged, read
+from cronfleet.adapters.dynamodb.recording import damaged, read, written
 from cronfleet.adapters.dynamodb.tenant_records import SlotRecord
 from cronfleet.domain.instant import DAY, SECOND
 from cronfleet.domain.slot import Slot
@@ -15,7 +15,8 @@ SLOT_LIFE: Final = 30 * DAY
 
 def slot_item(slot: Slot) -> Item:
     """A slot as an item; it expires long after it was last taken."""
-    record = SlotRecord(
+    return written(
+        SlotRecord,
         slot.tenant,
         keys.slot(slot.number),
         fence=slot.fence,
@@ -25,7 +26,6 @@ def slot_item(slot: Slot) -> Item:
         held_ms=slot.held_ms,
         expires_at=(max(slot.taken_at, slot.until) + SLOT_LIFE) // SECOND,
     )
-    return record.serialize()
 
 
 def slot_of(item: Item) -> Slot:

@@ -9,7 +9,8 @@ from cronfleet.ports.job_store import IdempotencyRecord
 
 def tenant_item(tenant: Tenant) -> Item:
     """A tenant as an item."""
-    record = tenant_records.TenantRecord(
+    return recording.written(
+        tenant_records.TenantRecord,
         keys.tenant(tenant.tenant_id),
         keys.TENANT,
         tier=tenant.tier,
@@ -25,7 +26,6 @@ def tenant_item(tenant: Tenant) -> Item:
         rev=tenant.rev or None,
         change_id=tenant.change_id or None,
     )
-    return record.serialize()
 
 
 def tenant_of(item: Item) -> Tenant:
@@ -51,7 +51,8 @@ def tenant_of(item: Item) -> Tenant:
 
 def idempotency_item(record: IdempotencyRecord) -> Item:
     """A remembered answer as an item."""
-    stored = tenant_records.IdempotencyRecord(
+    return recording.written(
+        tenant_records.IdempotencyRecord,
         keys.idempotency(record.tenant),
         record.key,
         request_digest=record.request_digest,
@@ -59,7 +60,6 @@ def idempotency_item(record: IdempotencyRecord) -> Item:
         expires_at_ms=record.expires_at,
         expires_at=-(-record.expires_at // SECOND),
     )
-    return stored.serialize()
 
 
 def idempotency_of(item: Item) -> IdempotencyRecord:
