@@ -18,6 +18,11 @@ RATE_FAULTS: Final = (
                 "            drawn = self._ask(tenant_id, pace, count, pace.ceiling(until))\n",
                 "            drawn = self._ask(tenant_id, pace, count, None)\n",
             ),
+            Edit(
+                _ALLOTMENTS,
+                "                ceiling = pace.ceiling(self.now + AHEAD)\n",
+                "                ceiling = None\n",
+            ),
         ),
     ),
     Planted(

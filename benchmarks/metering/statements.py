@@ -1,6 +1,7 @@
-"""The one statement of PartiQL that the job store asks for, read as the UpdateItem that does the same.
+"""The statements of PartiQL that the job store asks for, read as the UpdateItem that does the same.
 
-    UPDATE "table" SET "name" = ? … REMOVE "name" … WHERE "pk" = ? AND "sk" = ? AND "name" = ? … AND "name" IS MISSING …
+    UPDATE "table" SET "name" = ? … SET "name" = "name" + ? … REMOVE "name" …
+        WHERE "pk" = ? AND "sk" = ? AND "name" = ? … AND "name" <= ? … AND "name" IS MISSING …
 
 Anything else is refused, so that a new kind of statement is noticed and not miscounted.
 """
@@ -12,8 +13,10 @@ from itertools import count
 from typing import Any, Final
 
 _STATEMENT: Final = re.compile(r'UPDATE "([\w-]+)" (.+) WHERE "pk" = \? AND "sk" = \? AND (.+)')
-_CHANGE: Final = re.compile(r'(SET) "(\w+)" = \?|(REMOVE) "(\w+)"')
-_TEST: Final = re.compile(r'"(\w+)" (= \?|IS MISSING)')
+_CHANGE: Final = re.compile(
+    r'SET "(?P<adds>\w+)" = "(?P=adds)" \+ \?|SET "(?P<sets>\w+)" = \?|REMOVE "(?P<removes>\w+)"'
+)
+_TEST: Final = re.compile(r'"(?P<name>\w+)" (?:(?P<operator>=|<|<=|>=) \?|IS MISSING)')
 
 
 def as_update(statement: str, parameters: Sequence[Any]) -> dict[str, Any]:
@@ -38,19 +41,23 @@ def _read(statement: str) -> tuple[str, str, str, Mapping[str, str], int]:
         raise ValueError(f"{statement!r}: no such statement is known here")
     table, changes, tests = found.groups()
     places = count()
-    sets, removes = [], []
+    clauses: dict[str, list[str]] = {"SET": [], "ADD": [], "REMOVE": []}
     for one in _each(_CHANGE, changes, " "):
-        if one[1]:
-            sets.append(f"#{one[2]} = :{next(places)}")
+        if one["sets"]:
+            clauses["SET"].append(f"#{one['sets']} = :{next(places)}")
+        elif one["adds"]:
+            clauses["ADD"].append(f"#{one['adds']} :{next(places)}")
         else:
-            removes.append(f"#{one[4]}")
-    set_of = len(sets)
-    next(places), next(places)
+            clauses["REMOVE"].append(f"#{one['removes']}")
+    update = " ".join(f"{clause} {', '.join(parts)}" for clause, parts in clauses.items() if parts)
+    set_of = next(places)
+    next(places)  # That one is the key's as well.
     held = [
-        f"attribute_not_exists(#{one[1]})" if one[2] == "IS MISSING" else f"#{one[1]} = :{next(places)}"
+        f"#{one['name']} {one['operator']} :{next(places)}"
+        if one["operator"]
+        else f"attribute_not_exists(#{one['name']})"
         for one in _each(_TEST, tests, " AND ")
     ]
-    update = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
     # Nothing is made where nothing is: an UPDATE of PartiQL is no PUT.
     condition = " AND ".join(["attribute_exists(#pk)", *held])
     names = {f"#{name}": name for name in ("pk", *re.findall(r'"(\w+)"', f"{changes} {tests}"))}

@@ -13,7 +13,7 @@ from infra.config.installation import Config
 from infra.constructs.code import Code
 from infra.constructs.event_bus import EventBus
 from infra.constructs.function import Function, Part, Size
-from infra.constructs.job_store import APPEND, CHANGE, CLAIM, LOOK_UP, LOOK_UP_MANY, QUERY, UPDATE, JobStore
+from infra.constructs.job_store import APPEND, CHANGE, LOOK_UP, LOOK_UP_MANY, QUERY, UPDATE, UPDATE_MANY, JobStore
 from infra.constructs.queue import Queue
 from infra.constructs.run_queues import RunQueues
 
@@ -56,7 +56,7 @@ def dispatching(config: Config, run_queues: RunQueues, errand_queue: Queue, even
 def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues, errand_queue: Queue) -> None:
     """Let `role` claim and send. The sweeper, which ticks shards that went quiet, needs the same."""
     # It claims in batches, and looks again by itself at what a batch could not settle.
-    job_store.grant(role, schema.SCHEDULES, LOOK_UP + LOOK_UP_MANY + CHANGE + CLAIM, indexes=(schema.DUE,))
+    job_store.grant(role, schema.SCHEDULES, LOOK_UP + LOOK_UP_MANY + CHANGE + UPDATE_MANY, indexes=(schema.DUE,))
     # It looks at a schedule's newest rows before it ends one that died.
     job_store.grant(role, schema.RUNS, QUERY + APPEND)
     job_store.grant(role, schema.CALENDARS, LOOK_UP)
@@ -64,7 +64,7 @@ def grant_dispatch(role: iam.Role, job_store: JobStore, run_queues: RunQueues, e
     job_store.grant(role, schema.SLOTS, QUERY + CHANGE)
     # Which tenants' records say what rate, the lines of their rates, and what is frozen, with
     # the rest of the noticeboard.
-    job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + UPDATE)
+    job_store.grant(role, schema.TENANTS, LOOK_UP + LOOK_UP_MANY + QUERY + UPDATE + UPDATE_MANY)
     job_store.grant(role, schema.AUDIT, APPEND)
     job_store.grant(role, schema.CHAINS, LOOK_UP + LOOK_UP_MANY + APPEND)
     run_queues.grant_send(role)

@@ -13,7 +13,7 @@ READ: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 # A transaction is authorised by the actions it consists of.
 WRITE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem")
 CHANGE: Final = ("dynamodb:PutItem", "dynamodb:UpdateItem")
-CLAIM: Final = ("dynamodb:PartiQLUpdate",)
+UPDATE_MANY: Final = ("dynamodb:PartiQLUpdate",)
 APPEND: Final = ("dynamodb:PutItem",)
 UPDATE: Final = ("dynamodb:UpdateItem",)
 CHECK: Final = ("dynamodb:ConditionCheckItem",)

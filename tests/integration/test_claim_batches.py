@@ -13,10 +13,12 @@ from cronfleet.domain.claim import BatchId, Claim, ClaimOutcome, RunClaim, Sched
 from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
+from cronfleet.domain.rate import Pace
 from cronfleet.domain.reason import Code, Reason
 from cronfleet.domain.schedule import Hold, Shadow, Status, Timer
 from cronfleet.domain.zone_stamp import ZoneStamp
 from cronfleet.ports.job_store import CreateTimer, InsertRunTimer
+from cronfleet.ports.rates import Draw
 from tests.support import stores
 from tests.support.emulator import client
 from tests.support.examples import TENANT, WHY, claim_of, run_timer, waiting
@@ -215,3 +217,23 @@ def test_whatever_statements_are_answered_each_claim_is_won_once(
         flawed.flaws += [answering(code, range(0, 25, 2), carried_out=carried_out)] * 2
         assert list(store.claim(OURS, claims)) == [WON] * HERD, code
         assert list(emulated.store.claim(THEIRS, claims)) == [LOST] * HERD, code
+
+
+@pytest.mark.emulator
+def test_of_eight_hands_that_draw_from_the_same_lines_none_is_given_a_place_twice_or_past_the_ceiling(
+    hands: list[DynamoJobStore],
+) -> None:
+    """As the shards of an installation do at a full hour, with three lines that are at rest."""
+    pace = Pace(spacing=100_000, burst=30)
+    floor, ceiling = pace.floor(NOON), pace.ceiling(NOON)
+    for line in ("a", "b", "c"):
+        hands[0].draw(line, pace.span(1), floor=pace.floor(NOON - HOUR))
+    draws = [Draw(line, pace.span(4), floor, ceiling) for line in ("a", "b", "c")]
+
+    moved = race(hands, lambda store, _: [list(store.draw_all(draws)) for _ in range(3)])
+
+    for draw in draws:
+        given = sum(one.count(draw.line) for each in moved for one in each)
+        stands_at = hands[0].draw(draw.line, pace.span(1), floor=floor).start
+        assert stands_at == floor + given * draw.span
+        assert 1 <= given <= 7, "seven times four of thirty places"

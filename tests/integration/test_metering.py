@@ -141,7 +141,7 @@ def test_a_statement_whose_condition_fails_is_charged_and_the_answer_shows_what_
     [
         'DELETE FROM "t" WHERE "pk" = ? AND "sk" = ? AND "rev" = ?',
         'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "rev" = ?',
-        'UPDATE "t" SET "a" = "a" + ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ?',
+        'UPDATE "t" SET "a" = "b" + ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ?',
         'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ? OR "rev" = ?',
         'UPDATE "t" SET "a" = ? WHERE "pk" = ? AND "sk" = ? AND "rev" = ? RETURNING ALL NEW *',
     ],

@@ -9,6 +9,7 @@ from benchmarks.metering import prices
 from benchmarks.metering.scenarios import IDLE_SWEEP, LARGE_HERD, SCENARIOS
 from cronfleet.domain.instant import MINUTE
 from cronfleet.domain.lease import SLOT
+from cronfleet.ports.claiming import CLAIMS_AT_ONCE
 
 IN_BATCHES = ("herd", "batch", "ordinary")
 A_BATCH_OF_FIFTY = (1 + 1 + 1 + 1) / 50
@@ -37,6 +38,14 @@ def test_a_herd_of_ten_thousand_is_one_herd() -> None:
     assert herd.firings == LARGE_HERD
     assert herd.parts["dispatcher"].invocations == 1
     assert herd.parts["worker"].invocations == LARGE_HERD
+
+
+def test_a_firing_in_a_herd_takes_the_dispatcher_a_fifth_of_a_request_at_most() -> None:
+    herd = units.counts()["herd"]
+    assert herd.dispatcher_requests <= 0.2
+    claims = [one for one in herd.parts["dispatcher"].bill.requests if one.table.endswith("-schedules") and one.writes]
+    assert {one.operation for one in claims} == {"BatchExecuteStatement"}
+    assert len(claims) == LARGE_HERD // CLAIMS_AT_ONCE
 
 
 def test_a_lone_firing_stays_in_its_budget() -> None:

@@ -21,7 +21,7 @@ from cronfleet.domain.tenant import TIERS
 TABLE_PREFIX: Final = "CRONFLEET_TABLE_PREFIX"
 SHARDS: Final = "CRONFLEET_SHARDS"
 CLAIMS: Final = "CRONFLEET_CLAIMS"
-"""How claims are written: `batched`, or `single` for an engine that cannot do it."""
+"""How claims and draws are written: `batched`, or `single` for an engine that cannot do it."""
 TICK_QUEUE_URL: Final = "CRONFLEET_TICK_QUEUE_URL"
 ERRAND_QUEUE_URL: Final = "CRONFLEET_ERRAND_QUEUE_URL"
 RUN_QUEUE_URLS: Final = "CRONFLEET_RUN_QUEUE_URLS"

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Claiming(StrEnum):
-    """What a store does with the claims that it is given together. What comes of each is the same."""
+    """What a store does with the claims that it is given together, and with draws. What comes of each is the same."""
 
     BATCHED = "batched"
     """Some of them travel in one request, and each is won or lost on its own condition."""

@@ -1,7 +1,18 @@
 """Lines, by which rates are kept: see `domain/rate.py`."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """What is asked of a line: see `RateStore.draw`."""
+
+    line: str
+    span: int
+    floor: int
+    ceiling: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +32,12 @@ class RateStore(Protocol):
         Not at all when it would come to stand past `ceiling`. One conditional write, a second one where the guess was
         wrong about the floor; writers never make each other start over. A write whose reply was lost may be done twice:
         places are wasted then, and none is given twice. Raises `NoAnswer`.
+        """
+        ...
+
+    def draw_all(self, draws: Sequence[Draw]) -> Collection[str]:
+        """The lines that were moved on as `draws`, which name none twice, ask for it.
+
+        The others were not, or nobody knows: whoever wants to know asks each alone. A store may leave all to that.
         """
         ...

@@ -1,6 +1,6 @@
 """Allotments: what each tenant may send in a tick, asked of its line where a shard's own share is not enough."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -21,17 +21,30 @@ from cronfleet.domain.quota import quotas_of
 from cronfleet.domain.rate import AHEAD, MICROSECONDS, Pace, Rate, line_of_tenant
 from cronfleet.domain.tenant import Tenant
 from cronfleet.ports.job_store import JobStore, NoAnswer
-from cronfleet.ports.rates import Drawn
+from cronfleet.ports.rates import Draw, Drawn
 from cronfleet.services.asking import ask
 
 MAX_DRAWS: Final = 3
 """How often a line is asked for what it has left: others draw from it meanwhile."""
+
+MIN_LINES_TOGETHER: Final = 2
+"""A line is quicker asked alone than looked at first."""
 
 
 def rate_of(tenant: Tenant) -> Rate:
     """The rate of a tenant's fires."""
     quotas = quotas_of(tenant)
     return Rate(quotas.fires_per_second, quotas.burst)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wants:
+    """What a tenant wants of its line, beside what is in its pool already."""
+
+    rate: Rate
+    pool: Pool
+    places: int
+    caught_up: int
 
 
 @dataclass(slots=True)
@@ -46,9 +59,14 @@ class Allotments:
 
     def parts(self, drafts: Sequence[Draft], tenants: Mapping[str, Tenant]) -> Iterator[Part]:
         """What of `drafts` goes now, and what waits. What is not named is left as it is for the next tick."""
-        for tenant_id, own in by_tenant(drafts).items():
-            rate = rate_of(tenants[tenant_id])
-            pool, is_silent = self._pool(tenant_id, own, rate)
+        owned = by_tenant(drafts)
+        wants = {
+            tenant_id: self._wants(tenant_id, own, rate_of(tenants[tenant_id])) for tenant_id, own in owned.items()
+        }
+        moved = self._draw_all(wants)
+        for tenant_id, own in owned.items():
+            rate, pool = wants[tenant_id].rate, wants[tenant_id].pool
+            is_silent = not self._fill(tenant_id, wants[tenant_id], has_drawn=tenant_id in moved)
             parts = list(divided(own, pool))
             self.tally.fires[tenant_id] += sum(part.fires + part.caught_up for part in parts)
             cut = [part for part in parts if part.is_cut]
@@ -90,23 +108,46 @@ class Allotments:
         for part, place in zip(parts, places, strict=False):
             yield replace(part, place=place, why=over_rate(rate, place))
 
-    def _pool(self, tenant_id: str, drafts: Sequence[Draft], rate: Rate) -> tuple[Pool, bool]:
-        """What the tenant may send now; and whether its line gave no answer: then nobody knows what has to wait."""
+    def _wants(self, tenant_id: str, drafts: Sequence[Draft], rate: Rate) -> _Wants:
+        """What the tenant's drafts ask for, and what of it the shard lets through by itself."""
         pool = Pool(0, most=max(0, MAX_TENANT_FIRES_PER_TICK - self.tally.fires[tenant_id]))
-        wanted, caught_up = sum(draft.unpaid for draft in drafts), sum(draft.caught_up for draft in drafts)
-        pool.places = self._unasked(tenant_id, rate, min(wanted, pool.most))
-        pool.caught_up = self._unasked(tenant_id, rate, min(caught_up, pool.most))
+        places = min(sum(draft.unpaid for draft in drafts), pool.most)
+        caught_up = min(sum(draft.caught_up for draft in drafts), pool.most)
+        pool.places = self._unasked(tenant_id, rate, places)
+        pool.caught_up = self._unasked(tenant_id, rate, caught_up)
+        return _Wants(rate, pool, places - pool.places, caught_up - pool.caught_up)
+
+    def _draw_all(self, wants: Mapping[str, _Wants]) -> Collection[str]:
+        """The tenants who have what they want, by one look at all of their lines. The others are asked alone."""
+        draws: dict[str, Draw] = {}
+        for tenant_id, one in wants.items():
+            if one.places > 0:
+                pace, line = one.rate.pace(self.shards), line_of_tenant(tenant_id)
+                ceiling = pace.ceiling(self.now + AHEAD)
+                draws[tenant_id] = Draw(line, pace.span(one.places), pace.floor(self.now), ceiling)
+        if len(draws) < MIN_LINES_TOGETHER:
+            return ()
         try:
-            pool.places += self._draw(tenant_id, rate, min(wanted, pool.most) - pool.places, self.now + AHEAD)
+            moved = frozenset(self.store.draw_all(list(draws.values())))
+        except NoAnswer:
+            return ()
+        return [tenant_id for tenant_id, draw in draws.items() if draw.line in moved]
+
+    def _fill(self, tenant_id: str, wants: _Wants, *, has_drawn: bool) -> bool:
+        """Put into the pool what the tenant may send now; false: its line gave no answer, and nobody knows what has
+        to wait.
+        """
+        rate, pool = wants.rate, wants.pool
+        try:
+            pool.places += wants.places if has_drawn else self._draw(tenant_id, rate, wants.places, self.now + AHEAD)
             # Missed time gets what is left of a slot, so that what is due on time has places by its own; but one of
             # its fires has its turn like anything else, or it might wait for ever.
-            left = min(caught_up, pool.most) - pool.caught_up
-            pool.caught_up += self._draw(tenant_id, rate, left, self.now + SLOT)
-            if caught_up and not pool.caught_up:
+            pool.caught_up += self._draw(tenant_id, rate, wants.caught_up, self.now + SLOT)
+            if wants.caught_up and not pool.caught_up:
                 pool.caught_up = self._draw(tenant_id, rate, 1, self.now + AHEAD)
         except NoAnswer:
-            return pool, True
-        return pool, False
+            return False
+        return True
 
     def _unasked(self, tenant_id: str, rate: Rate, count: int) -> int:
         """How many of `count` fires the shard lets through by itself."""

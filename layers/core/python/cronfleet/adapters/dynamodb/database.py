@@ -19,6 +19,8 @@ MAX_BATCH_GET: Final = 100
 """Keys per BatchGetItem."""
 MAX_BATCH_WRITE: Final = 25
 """Items per BatchWriteItem."""
+MAX_STATEMENTS: Final = 25
+"""Statements per BatchExecuteStatement."""
 MAX_BATCH_ROUNDS: Final = 6
 _FIRST_PAUSE_SECONDS: Final = 0.05
 

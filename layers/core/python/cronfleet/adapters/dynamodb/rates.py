@@ -1,12 +1,14 @@
 """`RateStore` on DynamoDB: one item a line, in the table `tenants`."""
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from cronfleet.adapters.dynamodb import keys, schema
-from cronfleet.adapters.dynamodb.database import Database, Expression, number
-from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item
+from cronfleet.adapters.dynamodb.database import MAX_STATEMENTS, Database, Expression, number, text
+from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item, Statement, meaning_of_statement
+from cronfleet.domain.claiming import Claiming
 from cronfleet.ports.job_store import NoAnswer
-from cronfleet.ports.rates import Drawn
+from cronfleet.ports.rates import Draw, Drawn
 
 LINE_LIFE_SECONDS: Final = 30 * 24 * 3600
 """How long a line is remembered that nobody draws from; one that is forgotten is at rest, as it was long since."""
@@ -22,9 +24,16 @@ _STAY_BELOW: Final = Expression("#at >= :floor AND #at <= :latest", _MOVED)
 """Of a line that nobody has drawn from, so much is more than there is."""
 _BEGIN: Final = Expression("attribute_not_exists(#at) OR #at < :floor", "SET #at = :begun, #expires_at = :expires_at")
 
+# The same as statements. An UPDATE makes no item: a line that nobody has drawn from is left to asking alone.
+_GO_ON_TOO: Final = 'SET "expires_at" = ? SET "at" = "at" + ? WHERE "pk" = ? AND "sk" = ? AND "at" >= ?'
+_BELOW: Final = ' AND "at" <= ?'
+_BEGIN_TOO: Final = 'SET "expires_at" = ? SET "at" = ? WHERE "pk" = ? AND "sk" = ? AND "at" < ?'
+
 
 class DynamoRates:
     """Lines by their names."""
+
+    _claiming: Claiming
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,6 +52,38 @@ class DynamoRates:
                 return Drawn(stands_at, is_granted=False)
         raise NoAnswer(f"line {line} moves too fast")
 
+    def draw_all(self, draws: Sequence[Draw]) -> Collection[str]:
+        """Look where the lines stand, then move each on by a statement among others'. What fails is left alone."""
+        if self._claiming is not Claiming.BATCHED:
+            return ()
+        stands = self._stands(draws)
+        known = [(one, change) for one in draws if one.line in stands and (change := _change(one, stands[one.line]))]
+        parts = [known[start : start + MAX_STATEMENTS] for start in range(0, len(known), MAX_STATEMENTS)]
+        return [line for part in parts for line in self._moved(part)]
+
+    def _stands(self, draws: Sequence[Draw]) -> dict[str, int]:
+        """Where lines stand, or stood a moment ago. Without an answer none; nor those that nobody has drawn from.
+
+        A line only moves on: a look that comes late makes a statement fail, and nothing else.
+        """
+        places = {keys.line(one.line): one.line for one in draws}
+        try:
+            items = list(self._database.batch_get(schema.TENANTS, [(place, keys.LINE) for place in places]))
+        except NoAnswer:
+            return {}
+        found = {places[item["pk"]["S"]]: _at(item) for item in items}
+        return {line: at for line, at in found.items() if at is not None}
+
+    def _moved(self, part: Sequence[tuple[Draw, tuple[str, Sequence[Item]]]]) -> Iterator[str]:
+        try:
+            answers = self._database.update_all(schema.TENANTS, [change for _, change in part])
+        except NoAnswer:
+            return
+        if len(answers) == len(part):
+            for (one, _), answer in zip(part, answers, strict=True):
+                if meaning_of_statement(answer) is Statement.DONE:
+                    yield one.line
+
     def _go_on(self, line: str, span: int, floor: int, ceiling: int | None) -> Drawn:
         values = {":floor": number(floor), ":span": number(span)}
         expression = _GO_ON
@@ -56,11 +97,29 @@ class DynamoRates:
         return self._update(line, span, _BEGIN, values, floor)
 
     def _update(self, line: str, span: int, expression: Expression, values: Item, floor: int) -> Drawn:
-        # From the floor, which is about now: where it will stand is known only afterwards.
-        values = {**values, ":expires_at": number((floor + span) // _MICROSECONDS + LINE_LIFE_SECONDS)}
+        values = {**values, ":expires_at": _expires_at(floor, span)}
         stored = self._database.update(schema.TENANTS, keys.line(line), keys.LINE, expression, values, returning=True)
         return Drawn(int(stored["at"]["N"]) - span, is_granted=True)
 
 
 def _at(item: Item | None) -> int | None:
     return None if item is None or "at" not in item else int(item["at"]["N"])
+
+
+def _expires_at(floor: int, span: int) -> Item:
+    # From the floor, which is about now: where it will stand is known only afterwards.
+    return number((floor + span) // _MICROSECONDS + LINE_LIFE_SECONDS)
+
+
+def _change(one: Draw, stands_at: int) -> tuple[str, Sequence[Item]] | None:
+    """The statement that moves a line on which stands there; none for one that would pass its ceiling."""
+    start = max(stands_at, one.floor)
+    if one.ceiling is not None and start + one.span > one.ceiling:
+        return None
+    expires_at, key = _expires_at(one.floor, one.span), (text(keys.line(one.line)), text(keys.LINE))
+    if stands_at < one.floor:
+        return _BEGIN_TOO, [expires_at, number(one.floor + one.span), *key, number(one.floor)]
+    if one.ceiling is None:
+        return _GO_ON_TOO, [expires_at, number(one.span), *key, number(one.floor)]
+    limits = number(one.floor), number(one.ceiling - one.span)
+    return _GO_ON_TOO + _BELOW, [expires_at, number(one.span), *key, *limits]

@@ -1,7 +1,9 @@
 """`RateStore` in memory."""
 
+from collections.abc import Collection, Sequence
+
 from cronfleet.adapters.memory.state import State
-from cronfleet.ports.rates import Drawn
+from cronfleet.ports.rates import Draw, Drawn
 
 
 class MemoryRates:
@@ -16,3 +18,8 @@ class MemoryRates:
             return Drawn(start, is_granted=False)
         self.state.lines[line] = start + span
         return Drawn(start, is_granted=True)
+
+    def draw_all(self, draws: Sequence[Draw]) -> Collection[str]:
+        return [
+            one.line for one in draws if self.draw(one.line, one.span, floor=one.floor, ceiling=one.ceiling).is_granted
+        ]

@@ -1,0 +1,89 @@
+"""Lines that are drawn from together: what each answer means, and what is left to asking alone."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cronfleet.adapters.dynamodb import database
+from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
+from cronfleet.domain.claiming import Claiming
+from cronfleet.domain.rate import Pace
+from cronfleet.ports.rates import Draw
+from tests.support.answers import SILENCES, Answers, name_of
+from tests.support.flawed_batches import FlawedBatches, answering, carried_out_and
+from tests.support.settable_clock import NOON, SettableClock
+from tests.support.stores import Engine, metered_engine
+
+PACE = Pace(spacing=100_000, burst=5)
+FLOOR = PACE.floor(NOON)
+BATCH, LOOK = "batch_execute_statement", "batch_get_item"
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return metered_engine()
+
+
+def lines(engine: Engine, size: int) -> list[Draw]:
+    """Draws from so many lines, each of which somebody has drawn from before."""
+    names = [f"tenant#{number}" for number in range(size)]
+    for name in names:
+        engine.store.draw(name, PACE.span(1), floor=FLOOR)
+    return [Draw(name, PACE.span(2), FLOOR, PACE.ceiling(NOON)) for name in names]
+
+
+def flawed(engine: Engine, *flaws: Any) -> tuple[DynamoJobStore, FlawedBatches]:
+    client: Any = FlawedBatches(engine.client, *flaws)
+    return DynamoJobStore(engine.prefix, client, engine.clock, claiming=Claiming.BATCHED), client
+
+
+def test_many_lines_take_one_look_and_a_request_for_each_25(engine: Engine) -> None:
+    store, client = flawed(engine)
+    assert len(store.draw_all(lines(engine, 60))) == 60
+    assert client.asked == [(LOOK, 0), (BATCH, 25), (BATCH, 25), (BATCH, 10)]
+
+
+def test_one_that_nobody_has_drawn_from_is_left_to_asking_alone(engine: Engine) -> None:
+    new = Draw("tenant#new", PACE.span(2), FLOOR, PACE.ceiling(NOON))
+    store, client = flawed(engine)
+    assert list(store.draw_all([*lines(engine, 2), new])) == ["tenant#0", "tenant#1"]
+    assert client.asked == [(LOOK, 0), (BATCH, 2)]
+
+
+def test_where_nothing_fits_nothing_is_asked(engine: Engine) -> None:
+    draws = [Draw(one.line, PACE.span(9), FLOOR, one.ceiling) for one in lines(engine, 2)]
+    store, client = flawed(engine)
+    assert list(store.draw_all([*draws, Draw("tenant#new", PACE.span(9), FLOOR, PACE.ceiling(NOON))])) == []
+    assert client.asked == [(LOOK, 0)]
+
+
+@pytest.mark.parametrize("carried_out", [False, True], ids=["not carried out", "carried out"])
+@pytest.mark.parametrize("code", ["ConditionalCheckFailed", "ThrottlingError", "TransactionConflict", "SomethingNew"])
+def test_what_failed_is_left_to_asking_alone(engine: Engine, code: str, carried_out: bool) -> None:
+    store, _ = flawed(engine, answering(code, [1], carried_out=carried_out))
+    assert list(store.draw_all(lines(engine, 3))) == ["tenant#0", "tenant#2"]
+
+
+def test_a_broken_installation_is_no_full_line(engine: Engine) -> None:
+    store, _ = flawed(engine, answering("AccessDenied", [1]))
+    with pytest.raises(ClientError, match="AccessDenied"):
+        store.draw_all(lines(engine, 3))
+
+
+@pytest.mark.parametrize("answer", [{"Responses": [{}] * 2}, {}], ids=["too few", "none"])
+def test_answers_that_cannot_be_told_apart_are_none(engine: Engine, answer: Any) -> None:
+    store, _ = flawed(engine, carried_out_and(answer))
+    assert list(store.draw_all(lines(engine, 3))) == []
+
+
+@pytest.mark.parametrize("silence", SILENCES, ids=name_of)
+def test_without_an_answer_every_line_is_left_to_asking_alone(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, silence: Exception
+) -> None:
+    monkeypatch.setattr(database.time, "sleep", lambda _: None)
+    store, _ = flawed(engine, carried_out_and(silence))
+    assert list(store.draw_all(lines(engine, 3))) == []
+    unseen: Any = Answers(*[silence] * 9)
+    store = DynamoJobStore("test", unseen, SettableClock(), claiming=Claiming.BATCHED)
+    assert list(store.draw_all(lines(engine, 3))) == []
