@@ -6,9 +6,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from cronfleet import bootstrap
 
-from . import reading
+from . import cold_start, reading
 from .app import admit, app, problem_of
 from .tracing import traced
+
+cold_start.is_over()
 
 
 def handle(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
