@@ -34,8 +34,7 @@ WAYS: Final = (
         (),
         "The real dispatcher, store and clients, which serialise, sign and parse, on a herd of 10,000 in a mix of "
         "expressions and zones; no socket and no server: each request is answered from memory, within the "
-        "process. What "
-        "the peers spend on sockets is not in it.",
+        "process. What the peers spend on sockets is not in it.",
     ),
     Way(
         "Cronfleet, canned over sockets",
