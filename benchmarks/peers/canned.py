@@ -19,6 +19,9 @@ CPU: Final = "CPU for 1,000 firings in a herd"
 REQUESTS: Final = "requests per firing in a herd"
 
 
+SOCKETS: Final = "Cronfleet, canned over sockets"
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """How answers come."""
@@ -37,7 +40,7 @@ WAYS: Final = (
         "process. What the peers spend on sockets is not in it.",
     ),
     Way(
-        "Cronfleet, canned over sockets",
+        SOCKETS,
         ("--sockets",),
         "The same with each request over HTTP on loopback, answered by another process from memory: what the peers' "
         "figures hold, sockets included, is in it. What a store would do is not.",

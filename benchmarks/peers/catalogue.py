@@ -52,7 +52,7 @@ PEERS: Final = (
         runtime="own",
         module="cronfleet_dispatcher",
         server="emulator",
-        packages=("ministack",),
+        packages=(),
         has_worker=True,
         lead=25.0,
         kill_share=0.3,
@@ -222,6 +222,8 @@ BY_NAME: Final = {peer.name: peer for peer in PEERS}
 
 def versions(packages: Sequence[str]) -> str:
     """What the lock files say of these packages, such as `celery 5.7.0`."""
+    if not packages:
+        return "this checkout"
     known = {**_python(), **_node()}
     return ", ".join(f"{name} {known[name]}" for name in packages)
 

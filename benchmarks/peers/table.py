@@ -8,20 +8,20 @@ from typing import Any, Final
 from rich.table import Table
 
 from benchmarks import marked
-from benchmarks.peers.canned import Canned
+from benchmarks.peers.canned import SOCKETS, Canned
 from benchmarks.peers.catalogue import Peer, server_version, versions
 from benchmarks.peers.passes import Pass
 from benchmarks.peers.record import percentile
 
-YARDSTICK: Final = "cronfleet"
-"""Whose scheduler the others are set in proportion to."""
+CRONFLEET: Final = "cronfleet"
 
 NOTHING: Final = "–"
 ONE_PROCESS: Final = " †"
 HEADINGS: Final = (
     "",
     "scheduler, CPU s",
-    "× Cronfleet",
+    "× Cronfleet on the emulator",
+    "× Cronfleet over sockets",
     "worker, CPU s",
     "server, CPU s",
     "requests a firing",
@@ -34,9 +34,9 @@ HEADINGS: Final = (
 )
 CAPTION: Final = (
     "CPU for 1,000 firings, from shortly before the herd was due until it was through; × is the scheduler's, as a "
-    "multiple of Cronfleet's on the emulator. † scheduler and worker are one process: its figure holds both. The last "
-    "three are of a second pass, with SIGKILL of the scheduler (and of the worker where they are one) in the middle of "
-    "the herd, started again at once."
+    "multiple of Cronfleet's in either of two rows. † scheduler and worker are one process: its figure holds "
+    "both. The last three are of a second pass, with SIGKILL of the scheduler (and of the worker where they are "
+    "one) in the middle of the herd, started again at once."
 )
 
 
@@ -59,27 +59,43 @@ def _per_thousand(seconds: float, one: Pass) -> float:
     return seconds * 1_000 / max(1, one.tally.ran)
 
 
-def cells(row: Row, rows: Sequence[Row]) -> list[str]:
-    """The cells of a row, beside all of them."""
+@dataclass(frozen=True, slots=True)
+class Yardsticks:
+    """CPU seconds of Cronfleet's dispatcher, to which the others are set in proportion; not a number where "
+    "unknown."""
+
+    emulator: float
+    sockets: float
+
+    def ratios(self, seconds: float) -> list[str]:
+        """Both cells."""
+        return [ratio(seconds, self.emulator), ratio(seconds, self.sockets)]
+
+
+def yardsticks(rows: Sequence[Row], found: Sequence[Canned]) -> Yardsticks:
+    """Those among the rows."""
+    return Yardsticks(
+        next((row.seconds for row in rows if row.peer.name == CRONFLEET), math.nan),
+        next((one.seconds for one in found if one.title == SOCKETS), math.nan),
+    )
+
+
+def cells(row: Row, base: Yardsticks) -> list[str]:
+    """The cells of a row."""
     peer = row.peer
     title = peer.title + ("" if peer.has_worker else ONE_PROCESS)
-    return [title, *_clean_cells(row, yardstick(rows)), *_killed_cells(row)]
+    return [title, *_clean_cells(row, base), *_killed_cells(row)]
 
 
-def yardstick(rows: Sequence[Row]) -> float:
-    """CPU seconds of Cronfleet's scheduler on the emulator; not a number if it was not among them."""
-    return next((row.seconds for row in rows if row.peer.name == YARDSTICK), math.nan)
-
-
-def _clean_cells(row: Row, base: float) -> list[str]:
+def _clean_cells(row: Row, base: Yardsticks) -> list[str]:
     one = row.clean
     if one is None:
-        return [NOTHING] * 8
+        return [NOTHING] * 9
     spent, peer = one.spent, row.peer
     worker = f"{_per_thousand(spent.worker, one):.2f}" if peer.has_worker else NOTHING
     return [
         f"{row.seconds:.2f}",
-        ratio(row.seconds, base),
+        *base.ratios(row.seconds),
         worker,
         f"{_per_thousand(spent.server, one):.2f}",
         f"{spent.requests / max(1, one.tally.ran):.2f}",
@@ -103,15 +119,16 @@ def _killed_cells(row: Row) -> list[str]:
     return [f"{found.lost:,}", f"{found.doubled:,}", f"{found.stuck:,}"]
 
 
-def canned_cells(one: Canned, rows: Sequence[Row]) -> list[str]:
+def canned_cells(one: Canned, base: Yardsticks) -> list[str]:
     """The row of the dispatcher with canned answers."""
-    cpu = [f"{one.seconds:.2f}", ratio(one.seconds, yardstick(rows)), NOTHING, NOTHING]
+    cpu = [f"{one.seconds:.2f}", *base.ratios(one.seconds), NOTHING, NOTHING]
     return [one.title, *cpu, f"{one.requests:.2f}", *[NOTHING] * 6]
 
 
 def all_cells(rows: Sequence[Row], found: Sequence[Canned]) -> list[list[str]]:
     """Every row of the table, Cronfleet's first."""
-    return [*(canned_cells(one, rows) for one in found), *(cells(row, rows) for row in rows)]
+    base = yardsticks(rows, found)
+    return [*(canned_cells(one, base) for one in found), *(cells(row, base) for row in rows)]
 
 
 def rich_table(rows: Sequence[Row], found: Sequence[Canned]) -> Table:
@@ -164,27 +181,32 @@ def as_json(rows: Sequence[Row], found: Sequence[Canned], about: Mapping[str, An
     return {
         **about,
         "canned": [asdict(one) for one in found],
-        "peers": [_row_json(row, rows) for row in rows],
+        "peers": [_row_json(row, yardsticks(rows, found)) for row in rows],
     }
 
 
-def _row_json(row: Row, rows: Sequence[Row]) -> dict[str, Any]:
-    seconds, base = row.seconds, yardstick(rows)
+def _row_json(row: Row, base: Yardsticks) -> dict[str, Any]:
+    seconds = row.seconds
     return {
         **asdict(row.peer),
         "versions": versions(row.peer.packages),
         "server_version": server_version(row.peer.server),
-        "seconds_per_1000": None if math.isnan(seconds) else seconds,
-        "ratio": None if math.isnan(seconds / base) else seconds / base,
+        "seconds_per_1000": _or_none(seconds),
+        "ratio_on_the_emulator": _or_none(seconds / base.emulator),
+        "ratio_over_sockets": _or_none(seconds / base.sockets),
         "clean": _pass_json(row.clean),
         "killed": _pass_json(row.killed),
         "reason": row.reason,
     }
 
 
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
 def _pass_json(one: Pass | None) -> dict[str, Any] | None:
     if one is None:
         return None
     told = {name: value for name, value in asdict(one).items() if name != "lags"}
-    last = None if math.isnan(one.last) else one.last
+    last = _or_none(one.last)
     return {**told, "p50": percentile(one.lags, 0.5), "p99": percentile(one.lags, 0.99), "last": last}
