@@ -92,6 +92,10 @@ class Bucket:
         self._left -= units
 
 
+WHOLE: Final = 0
+"""What is counted of an index as a whole goes by seconds of its own: those of its partitions begin at other times."""
+
+
 def offset_of(partition: int) -> int:
     """When its seconds begin, in ms before the clock's."""
     return 377 * partition % 1_000
@@ -106,7 +110,7 @@ class Meter:
         """By partitions of what, by (partition, second)."""
         self.throttled: Counter[str] = Counter()
         self.base_partitions = base_partitions
-        self._index = Bucket(index_quota, 500)
+        self._index = Bucket(index_quota, offset_of(WHOLE))
         self._buckets: dict[tuple[str, int], Bucket] = {}
 
     def use(self, what: str, partition: int, units: float, now: int) -> None:
@@ -128,6 +132,7 @@ class Meter:
             self._index.take(moved)
             table.take(1)
             self.use("index", shard, moved, now)
+            self.use("whole index", WHOLE, moved, now)
             self.use("table", base, 1, now)
             return True
         return False
@@ -144,10 +149,3 @@ class Meter:
             return 0.0, 0, 0
         (partition, second), units = max(self.units[what].items(), key=lambda one: one[1])
         return float(units), partition, second
-
-    def most_in_all(self, what: str) -> float:
-        """The most units that all partitions of `what` gave together in a second."""
-        seconds: Counter[int] = Counter()
-        for (_, second), units in self.units[what].items():
-            seconds[second] += units
-        return float(max(seconds.values(), default=0))

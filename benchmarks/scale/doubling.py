@@ -126,7 +126,7 @@ def _lines(case: Case, outcome: Outcome) -> Iterator[str]:
     yield (
         f"{case.name:<34}{PART * len(outcome.herd.ms):>14,}{sent:>7.1f} s{enough.herd.percentile(100):>7.1f} s"
         f"{outcome.herd.percentile(100):>8.1f} s{ready.herd.percentile(100):>7.1f} s{ready.rest.percentile(99):>8.1f} s"
-        f"{PART * meter.most_in_all('index'):>12,.0f}  {throttled}"
+        f"{PART * meter.most('whole index')[0]:>12,.0f}  {throttled}"
     )
     if not outcome.ledger.is_exact:
         yield f"  NOT EXACT: lost {len(outcome.ledger.lost):,}, doubled {outcome.ledger.doubled:,}"

@@ -1,13 +1,13 @@
 """Whether each fire that had to come was claimed and started, and each once: by counting in arrays, not by sampling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.scale.population import TIERS, Population, name_of
+from benchmarks.scale.population import TIERS, Population, name_of, number_of
 from benchmarks.scale.sent import Sent
 from cronfleet.domain.attempt import Drop, Result, Start, decide_finish, decide_start
 from cronfleet.domain.instant import SECOND
@@ -25,8 +25,10 @@ class Ledger:
     succeeded: int
     copies: int
     """Messages beyond the first of a fire, whose start was refused."""
+    missed: int
+    """Fires that came too late for their misfire policy, and have an entry of the ledger that says so."""
     lost: NDArray[np.int64]
-    """As `number << 32 | second`."""
+    """Neither run nor missed, as `number << 32 | second`."""
     invented: NDArray[np.int64]
     first: NDArray[np.bool_]
     """Of each message, in the order of `Sent`, whether it started its run."""
@@ -34,16 +36,22 @@ class Ledger:
     @property
     def doubled(self) -> int:
         """Runs beyond the first of a fire."""
-        return self.succeeded - (self.expected - len(self.lost) + len(self.invented))
+        return self.succeeded - (self.expected - self.missed - len(self.lost) + len(self.invented))
 
     @property
     def is_exact(self) -> bool:
-        """Whether each that had to come ran once, and nothing else."""
-        return not len(self.lost) and not len(self.invented) and self.succeeded == self.expected
+        """Whether each that had to come ran once, or was missed and says so, and nothing else."""
+        return not len(self.lost) and not len(self.invented) and self.succeeded + self.missed == self.expected
 
 
-def closed(population: Population, expected: NDArray[np.int64], sent: Sent, started_ms: NDArray[np.int64]) -> Ledger:
-    """Every start and end, by the worker's own decisions, against what was `expected`.
+def closed(
+    population: Population,
+    expected: NDArray[np.int64],
+    sent: Sent,
+    started_ms: NDArray[np.int64],
+    rows: Iterable[Run] = (),
+) -> Ledger:
+    """Every start and end, by the worker's own decisions, against what was `expected`; `rows` the dispatcher wrote.
 
     A claim that comes very late takes a nominal more, past the minutes that are watched: that is left out.
     """
@@ -63,7 +71,19 @@ def closed(population: Population, expected: NDArray[np.int64], sent: Sent, star
         copies += not was_started
     lost = np.setdiff1d(expected, unique, assume_unique=True)
     invented = np.setdiff1d(unique, expected, assume_unique=True)
-    return Ledger(len(expected), succeeded, copies, lost, invented, first)
+    is_missed = _missed(population, lost, rows)
+    return Ledger(len(expected), succeeded, copies, int(is_missed.sum()), lost[~is_missed], invented, first)
+
+
+def _missed(population: Population, absent: NDArray[np.int64], rows: Iterable[Run]) -> NDArray[np.bool_]:
+    """Which of the fires that did not run an entry stands for that says they were missed."""
+    found = np.zeros(len(absent), dtype=bool)
+    for row in rows:
+        if row.status is RunStatus.MISSED:
+            own = number_of(row.key.schedule_id) << 32
+            ends = [own + (at - population.begins_at) // SECOND for at in (row.key.nominal_at, row.last_nominal_at)]
+            found[np.searchsorted(absent, ends[0]) : np.searchsorted(absent, ends[1], side="right")] = True
+    return found
 
 
 def _handled(

@@ -67,6 +67,6 @@ def played(population: Population, settings: Settings, seed: int, told: Told) ->
     cloud = Cloud(population, settings, seed)
     cloud.run(lambda second: told(second, len(cloud.sent), len(due)), LONGEST)
     started = worked(cloud.sent, settings, population.minutes, seed)
-    ledger = closed(population, due, cloud.sent, started.at_ms)
+    ledger = closed(population, due, cloud.sent, started.at_ms, cloud.store.state.runs.values())
     lags = lags_of(population, cloud.sent, started.at_ms, ledger.first)
     return Outcome(cloud, settings, seed, started, ledger, lags, population.minutes // 2 * 60)

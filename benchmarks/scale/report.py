@@ -64,16 +64,16 @@ def _beside(outcome: Outcome) -> Iterator[str]:
 def _used(outcome: Outcome) -> Iterator[str]:
     meter, settings = outcome.cloud.meter, outcome.settings
     rows = (
-        ("index due, writes", "index", WRITE_UNITS, settings.index_quota, "shard"),
-        ("table schedules, writes", "table", WRITE_UNITS, settings.table_partitions * WRITE_UNITS, "partition"),
-        ("index due, reads", "index reads", READ_UNITS, None, "shard"),
+        ("index due, writes", "index", f"{WRITE_UNITS:,}", "shard"),
+        ("the whole index", "whole index", f"{settings.index_quota:,}", ""),
+        ("table schedules, writes", "table", f"{WRITE_UNITS:,}", "partition"),
+        ("index due, reads", "index reads", f"{READ_UNITS:,}", "shard"),
     )
-    yield f"{'Units a second, at most':<26}{'one partition':>16}{'':<34}{'in all':>12}"
-    for words, what, most, quota, kind in rows:
+    yield "Units a second, the most that one partition gave"
+    for words, what, allowed, kind in rows:
         units, partition, second = meter.most(what)
-        where = f"of {most:,} in {kind} {partition} at {to_text(second * SECOND)[11:19]}"
-        allowed = "" if quota is None else f" of {quota:,}"
-        yield f"  {words:<24}{units:>12,.0f} {where:<34}{meter.most_in_all(what):>12,.0f}{allowed}"
+        where = f" in {kind} {partition}" if kind else ""
+        yield f"  {words:<24}{units:>10,.0f} of {allowed}{where} at {to_text(second * SECOND)[11:19]}"
     throttled = ", ".join(f"{count:,} by the {why}" for why, count in meter.throttled.most_common()) or "nothing"
     yield f"  throttled: {throttled}"
 
@@ -104,9 +104,9 @@ def _work(outcome: Outcome) -> Iterator[str]:
 def _books(outcome: Outcome) -> Iterator[str]:
     ledger = outcome.ledger
     yield (
-        f"Books: {ledger.expected:,} fires had to come, {ledger.succeeded:,} runs succeeded; lost "
-        f"{len(ledger.lost):,}, doubled {ledger.doubled:,}, invented {len(ledger.invented):,}; "
-        f"copies of messages refused {ledger.copies:,}"
+        f"Books: {ledger.expected:,} fires had to come, {ledger.succeeded:,} runs succeeded, {ledger.missed:,} were "
+        f"missed and say so; lost {len(ledger.lost):,}, doubled {ledger.doubled:,}, invented "
+        f"{len(ledger.invented):,}; copies of messages refused {ledger.copies:,}"
     )
     for words, keys in (("lost", ledger.lost), ("invented", ledger.invented)):
         for fire in named(outcome.cloud.population, keys[:SHOWN]):

@@ -88,12 +88,15 @@ class CompactStore(MemoryJobStore):
         population, number = self.population, number_of(claim.schedule_id)
         wakes_at = claim.wakes_at
         base, now = number % self.meter.base_partitions, self._clock.now()
-        if not self.meter.takes(batch_id.shard, base, 1 if wakes_at is None else 2, now):
-            return ClaimOutcome.UNANSWERED
         batch = batch_id.fence * _NUMBERS + batch_id.number
         due, nominal = int(population.due[number]), int(population.nominal[number])
         nominal_at = None if claim.nominal_at is None else self._second(claim.nominal_at)
-        if (int(population.rev[number]), nominal, due) != (claim.rev, nominal_at, self._second(claim.due_at)):
+        stands = (int(population.rev[number]), nominal, due) == (claim.rev, nominal_at, self._second(claim.due_at))
+        # A condition that fails is charged to the table, and leaves the index as it is.
+        moved = 0 if not stands else 1 if wakes_at is None else 2
+        if not self.meter.takes(batch_id.shard, base, moved, now):
+            return ClaimOutcome.UNANSWERED
+        if not stands:
             return ClaimOutcome.WON if population.claimed_by[number] == batch else ClaimOutcome.LOST
         population.claimed_by[number] = batch
         if claim.reserved_at is None:

@@ -182,3 +182,21 @@ def test_a_shard_with_more_due_than_a_tick_can_claim_is_served_in_each_slot() ->
     # 500 claims a second, from ten seconds ahead on: a slot that was left idle would show as five seconds more.
     assert 2_000 < outcome.herd.claimed_ms.max() < 9_000
     assert outcome.ledger.is_exact
+
+
+def test_an_index_as_a_whole_never_shows_more_than_its_quota() -> None:
+    people = population(schedules=8_000, firings=300, herd=300)
+    outcome = played(people, settings_for(SHARDS, index_quota=40), seed=0, told=lambda *_: None)
+    meter = outcome.cloud.meter
+    assert meter.throttled["index quota"]
+    assert meter.most("whole index")[0] <= 40
+    assert outcome.ledger.is_exact
+
+
+def test_a_claim_that_is_issued_again_moves_no_entry_of_the_index() -> None:
+    store = store_of(population())
+    claim = claim_schedule(store.due(0, BEGINS_AT + MINUTE, None, 1).items[0], BEGINS_AT)
+    for _ in range(3):
+        assert store.claim(BatchId(0, 1, 1), [claim]) == [ClaimOutcome.WON]
+    assert sum(store.meter.units["index"].values()) <= 2
+    assert sum(store.meter.units["table"].values()) == 3
