@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cronfleet.domain import catch_up, cron, trigger, zone_stamp, zones
-from cronfleet.domain.calendar import Calendar, CalendarRule, DateKind, Dates, Mode, to_day
+from cronfleet.domain.calendar import Calendar, CalendarRule, DateKind, Dates, Mode, day_text, to_day
 from cronfleet.domain.calendar_change import bound_to
 from cronfleet.domain.claim import ScheduleClaim
 from cronfleet.domain.clock_policy import Gap, Repeat
@@ -22,7 +22,9 @@ from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND, Instant
 from cronfleet.domain.misfire import Misfire, MisfirePolicy
 from cronfleet.domain.schedule import Timer
+from cronfleet.domain.schedule_answer import lint_of_trigger
 from cronfleet.domain.trigger import CronTrigger, IntervalTrigger, Trigger, fires
+from cronfleet.domain.warning import WarningCode
 from cronfleet.domain.zones import ZoneSource
 from cronfleet.ports.bound import NOT_THERE
 from tests.support.builders import at, timer
@@ -159,6 +161,22 @@ def test_a_calendar_that_cannot_be_read_is_refused_each_time_and_never_answered_
     for _ in range(2):
         with pytest.raises(Invalid, match="trading"):
             gone.next_after(NIGHT)
+
+
+def test_what_warns_of_a_trigger_tells_of_the_calendar_of_whoever_asks_in_the_same_minute() -> None:
+    """Two tenants write the same trigger, under calendars of one name: neither is told of the other's dates."""
+    made = CronTrigger("0 9 * * *", "UTC", calendar=CalendarRule("trading", 1, Mode.EXCLUDE))
+    covered = {"acme": FIRST_DAY + 30, "globex": FIRST_DAY + 60}
+    for tenant in (*covered, *covered):
+        known = replace(calendar(tenant, [1]), covers_until=covered[tenant])
+        (runs_out,) = (
+            one.text
+            for one in lint_of_trigger(bound_to(made, known), 1, NIGHT).warnings
+            if one.code is WarningCode.CALENDAR_RUNS_OUT
+        )
+        assert day_text(covered[tenant]) in runs_out
+    lost = lint_of_trigger(bound_to(made, NOT_THERE), 1, NIGHT)
+    assert [one.code for one in lost.warnings] == [WarningCode.UNCOMPUTABLE]
 
 
 @pytest.fixture

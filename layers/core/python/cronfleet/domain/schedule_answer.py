@@ -11,7 +11,7 @@ from cronfleet.domain.freeze_form import frozen_form
 from cronfleet.domain.instant import MINUTE, Instant
 from cronfleet.domain.lint import Lint, Warning, WarningCode, lint_form, look_over  # noqa: A004 - the callers' word
 from cronfleet.domain.schedule import Definition, Spec, Timer
-from cronfleet.domain.trigger import UNCOMPUTABLE, Trigger, describe
+from cronfleet.domain.trigger import UNCOMPUTABLE, CronTrigger, Ground, Trigger, describe, ground_of
 
 MAX_LOOKS: Final = 2_000
 """Triggers whose look is kept; a page of a list has a hundred at most."""
@@ -40,15 +40,18 @@ def lint_of(timer: Timer, now: Instant) -> Lint:
 
 
 @functools.lru_cache(MAX_LOOKS)
-def _of_the_minute(trigger: Trigger, jitter_seconds: int, minute: Instant) -> Lint:
-    """One look serves all who ask in a minute, as those do who keep a list before them."""
+def _of_the_minute(trigger: Trigger, _ground: Ground | None, jitter_seconds: int, minute: Instant) -> Lint:
+    """One look serves all who ask in a minute, as those do who keep a list before them. Two tenants may have calendars
+    of one name: the ground tells theirs apart.
+    """
     return look_over(trigger, minute, jitter_seconds=jitter_seconds)
 
 
 def lint_of_trigger(trigger: Trigger, jitter_seconds: int, now: Instant) -> Lint:
     """The same of a trigger that no timer has."""
     try:
-        return _of_the_minute(trigger, jitter_seconds, now - now % MINUTE)
+        ground = ground_of(trigger) if isinstance(trigger, CronTrigger) else None
+        return _of_the_minute(trigger, ground, jitter_seconds, now - now % MINUTE)
     except UNCOMPUTABLE as error:
         reason = error.reason if isinstance(error, Invalid) else repr(error)
         said = ", ".join(f"{name} {value}" for name, value in describe(trigger).items())
