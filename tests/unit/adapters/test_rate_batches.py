@@ -10,7 +10,7 @@ from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.domain.claiming import Claiming
 from cronfleet.domain.rate import Pace
 from cronfleet.ports.rates import Draw
-from tests.support.answers import SILENCES, Answers, name_of
+from tests.support.answers import SILENCES, Answers, error, name_of
 from tests.support.flawed_batches import FlawedBatches, answering, carried_out_and
 from tests.support.settable_clock import NOON, SettableClock
 from tests.support.stores import Engine, metered_engine
@@ -69,6 +69,23 @@ def test_a_broken_installation_is_no_full_line(engine: Engine) -> None:
     store, _ = flawed(engine, answering("AccessDenied", [1]))
     with pytest.raises(ClientError, match="AccessDenied"):
         store.draw_all(lines(engine, 3))
+
+
+def refused_whole(code: str) -> Any:
+    def answered(statements: Any, call: Any) -> Any:
+        raise error(code)
+
+    return answered
+
+
+@pytest.mark.parametrize("code", ["ValidationException", "ItemCollectionSizeLimitExceededException"])
+def test_a_request_that_is_refused_as_a_whole_leaves_its_lines_to_asking_alone(engine: Engine, code: str) -> None:
+    """Else a mistake of ours in the statements, or an engine's in reading them, would stop every shard for good."""
+    store, client = flawed(engine, refused_whole(code))
+    assert len(store.draw_all(lines(engine, 30))) == 5, "the second request went well"
+    assert client.asked == [(LOOK, 0), (BATCH, 25), (BATCH, 5)]
+    with pytest.raises(ClientError, match="AccessDenied"):
+        flawed(engine, refused_whole("AccessDeniedException"))[0].draw_all(lines(engine, 3))
 
 
 @pytest.mark.parametrize("answer", [{"Responses": [{}] * 2}, {}], ids=["too few", "none"])

@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from botocore.exceptions import ClientError
+
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import MAX_STATEMENTS, Database, Expression, number, text
-from cronfleet.adapters.dynamodb.errors import ConditionFailed, Item, Statement, meaning_of_statement
+from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, ConditionFailed, Item, Statement, meaning_of_statement
 from cronfleet.domain.claiming import Claiming
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.rates import Draw, Drawn
@@ -78,6 +80,10 @@ class DynamoRates:
         try:
             answers = self._database.update_all(schema.TENANTS, [change for _, change in part])
         except NoAnswer:
+            return
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in REFUSED_FOR_GOOD:
+                raise
             return
         if len(answers) == len(part):
             for (one, _), answer in zip(part, answers, strict=True):
