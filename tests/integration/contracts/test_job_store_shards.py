@@ -95,6 +95,20 @@ def test_a_late_copy_of_an_older_announcement_changes_nothing(store: Any) -> Non
     assert store.get_lease(0).open_batch == SECOND_BATCH
 
 
+def test_a_late_copy_of_the_last_announcement_does_not_open_what_was_let_go_of(store: Any) -> None:
+    """Its reply was lost, it was made again, and the batch closed; then the first copy comes. It would keep the shard
+    from everybody for as long as a batch's lease lasts, and forget who lost.
+    """
+    lease = taken(store)
+    store.announce(lease, FIRST, NOON + HOUR)
+    store.announce(lease, SECOND_BATCH, NOON + HOUR)
+    store.release(lease, frozenset({3}))
+    closed = store.get_lease(0)
+    assert not store.announce(lease, SECOND_BATCH, NOON + HOUR)
+    assert store.get_lease(0) == closed
+    assert taken(store, "two", NOON + SLOT).last_losers == frozenset({3})
+
+
 def test_letting_go_closes_the_batch_and_keeps_its_losers(store: Any) -> None:
     lease = taken(store)
     store.announce(lease, FIRST, NOON + HOUR)

@@ -48,8 +48,9 @@ _SHUT: Final = Expression(
 )
 _MINE: Final = "#owner = :owner AND #fence = :fence"
 _ANNOUNCE: Final = Expression(
-    # Batches of the log compare as text: a late copy of an older announcement changes nothing.
-    f"{_MINE} AND (attribute_not_exists(#last_batch) OR #last_batch <= :batch)",
+    # Batches of the log compare as text: a late copy of an older announcement changes nothing, nor does one of the last
+    # after the shard was let go of. What is open by now under this very id was announced, and that reply was lost.
+    f"{_MINE} AND (attribute_not_exists(#last_batch) OR #last_batch < :batch OR #open_batch = :batch)",
     "SET #open_batch = :batch, #last_batch = :batch, #until = :until REMOVE #last_losers",
 )
 _RELEASE: Final = Expression(_MINE, "SET #until = :never REMOVE #open_batch, #last_losers")

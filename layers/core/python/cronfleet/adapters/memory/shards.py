@@ -79,7 +79,10 @@ class MemoryShards:
 
     def announce(self, lease: ShardLease, batch_id: BatchId, until: Instant) -> bool:
         held = self._held(lease)
-        if held is None or (held.last_batch is not None and held.last_batch.order > batch_id.order):
+        if held is None:
+            return False
+        is_newer = held.last_batch is None or held.last_batch.order < batch_id.order
+        if not is_newer and held.open_batch != batch_id:
             return False
         opened = replace(held, open_batch=batch_id, last_batch=batch_id, last_losers=frozenset(), until=until)
         self.state.leases[lease.shard] = opened
