@@ -9,6 +9,7 @@ from cronfleet.domain.instant import MINUTE, SECOND, Instant
 from cronfleet.domain.lease import SLOT
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.queues import Tick
+from cronfleet.services.asking import MAX_ASKS
 from cronfleet.services.ticker import HORIZON, Laid, Ticker
 from tests.support.builders import at
 from tests.support.settable_clock import SettableClock
@@ -102,6 +103,28 @@ def test_ticks_are_laid_anew_where_it_is_in_doubt_what_was_laid() -> None:
     warm.store.get_lease = silent  # type: ignore[method-assign]  # an outage
     for minute in range(2):
         assert len(warm.minute(TWO + minute * MINUTE, shards=2)) == 2 * everything
+
+
+def test_what_was_laid_by_a_clock_that_turns_out_wrong_is_laid_anew() -> None:
+    """The store is silent when the time is asked, and then tells it: this clock is a minute ahead, so that every tick
+    comes a minute early, and is refused. Once the clock is right, each of those slots gets its tick after all.
+    """
+    warm = Warm()
+    warm.store.state.skew_ms = None
+    asked: list[int] = []
+
+    def at_last_heard(shard: int) -> None:
+        asked.append(shard)
+        if len(asked) <= MAX_ASKS:
+            raise NoAnswer("the store is out")
+        warm.store.state.skew_ms = MINUTE
+
+    warm.store.get_lease = at_last_heard  # type: ignore[method-assign]  # an outage that ends
+    assert warm.minute(TWO + MINUTE)[0].slot_at == TWO + MINUTE
+    warm.store.state.skew_ms = 0
+    assert [tick.slot_at for tick in warm.minute(TWO + MINUTE)] == list(
+        range(TWO + MINUTE, TWO + MINUTE + HORIZON, SLOT)
+    )
 
 
 def silent(_: int) -> None:

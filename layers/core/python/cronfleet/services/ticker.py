@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from cronfleet.domain.instant import SECOND, Instant, ceil_second
-from cronfleet.domain.lease import SLOT, slot_of
+from cronfleet.domain.lease import SLOT, slot_of, too_skewed
 from cronfleet.ports.clock import WaitingClock
 from cronfleet.ports.job_store import Damaged, JobStore, NoAnswer
 from cronfleet.ports.queues import Tick, TickQueue, delay_until
@@ -93,7 +93,7 @@ class Ticker:
         if unsent:
             self._laid.forget()
             self._telemetry.alarm("ticks_refused", refused=len(unsent), accepted=accepted)
-        elif self._store.skew_ms() is not None:
+        elif self._is_true():
             # By a clock that nobody has compared, they may come too early, and be refused: then they are to come again.
             self._laid.note(until, shards)
         return accepted
@@ -120,6 +120,11 @@ class Ticker:
             # the store is back.
             self._laid.forget()
             return self._clock.now()
+
+    def _is_true(self) -> bool:
+        """Whether this clock is the store's; where that was silent at first, it may tell the time after all."""
+        skew = self._store.skew_ms()
+        return skew is not None and not too_skewed(skew)
 
     def _served(self) -> int:
         """How many shards are served: never fewer than ever were, for what waits in one of them waits there."""
