@@ -248,8 +248,10 @@ def _throttles(names: Names) -> list[AlarmSpec]:
     store = total(names.table(table, kind, index) for table, index in hot for kind in kinds)
     started = ("dispatcher", "sweeper", "ticker", *FUNCTIONS_OF["worker"])
     functions = total(names.function(one, "Throttles") for one in started)
+    refused = with_period(total(names.own(part, "statements_refused") for part in ("dispatcher", "sweeper")), 900)
     return [
         AlarmSpec("store-throttled", store, 10, "DynamoDB throttles requests", of_periods=5, to_alarm=3),
+        AlarmSpec("statements-refused", refused, 100, "DynamoDB refuses batches of statements: claims go one by one"),
         AlarmSpec("functions-throttled", functions, 0, "Lambda refuses to start functions", of_periods=5, to_alarm=3),
     ]
 

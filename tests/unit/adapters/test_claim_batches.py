@@ -18,6 +18,7 @@ from tests.support.examples import TENANT, claim_of, run_timer, waiting
 from tests.support.flawed_batches import FlawedBatches, answering, carried_out_and, without_items
 from tests.support.settable_clock import SettableClock
 from tests.support.stores import Engine, metered_engine
+from tests.support.world import Notes
 
 WON, LOST = ClaimOutcome.WON, ClaimOutcome.LOST
 UNANSWERED, IMPOSSIBLE = ClaimOutcome.UNANSWERED, ClaimOutcome.IMPOSSIBLE
@@ -224,3 +225,41 @@ def test_no_statement_comes_near_what_dynamodb_reads() -> None:
         assert len(statement["Statement"]) < most.metadata["max"] / 10
         assert statement["Statement"].count("?") == len(statement["Parameters"])
         assert statement["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+
+
+# --- what is told of it ------------------------------------------------------------------------------------------
+
+
+def told_by(engine: Engine, *flaws: Any) -> tuple[DynamoJobStore, Notes]:
+    client: Any = FlawedBatches(engine.client, *flaws)
+    notes = Notes()
+    store = DynamoJobStore(engine.prefix, client, engine.clock, claiming=Claiming.BATCHED, telemetry=notes)
+    return store, notes
+
+
+def test_claims_that_go_alone_because_statements_are_refused_are_counted_with_the_engines_words(engine: Engine) -> None:
+    """All of them are won, so nothing else would show that each costs a request."""
+    claims = herd(engine, 30)
+    store, notes = told_by(engine, answering("ValidationError", [1, 3]))
+    assert store.claim(OURS, claims[:25]) == [WON] * 25
+    assert notes.counts["statements_refused"] == 2
+    ((name, said),) = notes.events
+    assert name == "statements_refused"
+    assert said == {"table": "schedules", "statements": 2, "error": "ValidationError: so the test says"}
+
+
+def test_a_request_that_is_refused_as_a_whole_counts_with_all_its_statements(engine: Engine) -> None:
+    def refused(statements: Any, call: Any) -> Any:
+        raise error("ValidationException")
+
+    store, notes = told_by(engine, refused)
+    assert store.claim(OURS, herd(engine, 20)) == [WON] * 20
+    assert notes.counts["statements_refused"] == 20
+
+
+@pytest.mark.parametrize("code", ["ConditionalCheckFailed", "ThrottlingError"])
+def test_what_is_lost_or_throttled_is_no_refusal(engine: Engine, code: str) -> None:
+    store, notes = told_by(engine, answering(code, [0]))
+    store.claim(OURS, herd(engine, 2))
+    assert not notes.counts
+    assert not notes.events

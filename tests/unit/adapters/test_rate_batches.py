@@ -14,6 +14,7 @@ from tests.support.answers import SILENCES, Answers, error, name_of
 from tests.support.flawed_batches import FlawedBatches, answering, carried_out_and
 from tests.support.settable_clock import NOON, SettableClock
 from tests.support.stores import Engine, metered_engine
+from tests.support.world import Notes
 
 PACE = Pace(spacing=100_000, burst=5)
 FLOOR = PACE.floor(NOON)
@@ -86,6 +87,20 @@ def test_a_request_that_is_refused_as_a_whole_leaves_its_lines_to_asking_alone(e
     assert client.asked == [(LOOK, 0), (BATCH, 25), (BATCH, 5)]
     with pytest.raises(ClientError, match="AccessDenied"):
         flawed(engine, refused_whole("AccessDeniedException"))[0].draw_all(lines(engine, 3))
+
+
+@pytest.mark.parametrize(
+    ("flaw", "count"),
+    [(refused_whole("ValidationException"), 3), (answering("ValidationError", [1, 2]), 2), (answering("Odd", [0]), 1)],
+    ids=["as a whole", "two", "by a code that nobody knows"],
+)
+def test_draws_that_are_left_because_statements_are_refused_are_counted(engine: Engine, flaw: Any, count: int) -> None:
+    client: Any = FlawedBatches(engine.client, flaw)
+    notes = Notes()
+    store = DynamoJobStore(engine.prefix, client, engine.clock, claiming=Claiming.BATCHED, telemetry=notes)
+    assert len(store.draw_all(lines(engine, 3))) == 3 - count
+    assert notes.counts["statements_refused"] == count
+    assert [said["table"] for _, said in notes.events] == ["tenants"]
 
 
 @pytest.mark.parametrize("answer", [{"Responses": [{}] * 2}, {}], ids=["too few", "none"])

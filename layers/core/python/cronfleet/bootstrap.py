@@ -186,11 +186,13 @@ def sqs_client() -> "SQSClient":
     return client
 
 
-def _store(settings: Settings) -> "DynamoJobStore":
+def _store(settings: Settings, watch: "CloudWatchTelemetry | None" = None) -> "DynamoJobStore":
     from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 
     here, claiming = settings.here, settings.claiming
-    return DynamoJobStore(settings.table_prefix, dynamodb_client(), SystemClock(), here, claiming=claiming)
+    return DynamoJobStore(
+        settings.table_prefix, dynamodb_client(), SystemClock(), here, claiming=claiming, telemetry=watch
+    )
 
 
 def _run_queue(settings: Settings) -> "SqsRunQueue":
@@ -255,14 +257,15 @@ def dispatcher(settings: Settings) -> "Dispatcher":
     from cronfleet.adapters.system.side_by_side import Threads
     from cronfleet.services.dispatcher import Dispatcher
 
+    watch = telemetry("dispatcher")
     return Dispatcher(
-        store=_store(settings),
+        store=_store(settings, watch),
         run_queue=_run_queue(settings),
         errand_queue=_errand_queue(settings),
         side_by_side=Threads(),
         clock=SystemClock(),
         ids=SystemIds(),
-        telemetry=telemetry("dispatcher"),
+        telemetry=watch,
         shards=settings.shards,
         events=_events(settings),
     )
@@ -336,7 +339,8 @@ def sweeper(settings: Settings) -> "Sweeper":
     from cronfleet.services.shard_watch import ShardWatch
     from cronfleet.services.sweeper import Sweeper
 
-    store, run_queue, watch = _store(settings), _run_queue(settings), telemetry("sweeper")
+    watch = telemetry("sweeper")
+    store, run_queue = _store(settings, watch), _run_queue(settings)
     return Sweeper(
         store=store,
         run_queue=run_queue,

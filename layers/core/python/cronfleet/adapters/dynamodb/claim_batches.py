@@ -15,7 +15,7 @@ from cronfleet.adapters.dynamodb import schema
 from cronfleet.adapters.dynamodb.claim_writes import ClaimWrite, Form, Value, claimed_by
 from cronfleet.adapters.dynamodb.claims import claim_one
 from cronfleet.adapters.dynamodb.database import Database
-from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, Statement, meaning_of_statement
+from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, Statement, meaning_of_statement, words_of
 from cronfleet.domain.claim import ClaimOutcome
 from cronfleet.ports.claiming import CLAIMS_AT_ONCE
 from cronfleet.ports.job_store import NoAnswer
@@ -43,6 +43,7 @@ class _Claiming:
         self._writes = writes
         self._unseen: list[int] = []
         self._alone: list[int] = []
+        self._why_alone = ""
         self.outcomes = [ClaimOutcome.UNANSWERED] * len(writes)
 
     def ask(self) -> None:
@@ -66,6 +67,7 @@ class _Claiming:
                 raise
             # Which of them it is does not say.
             self._alone += part
+            self._why_alone = str(error)
             return
         if len(answers) != len(part):
             return  # Whose the answers are cannot be told. One that was won will say so when it is asked again.
@@ -86,6 +88,7 @@ class _Claiming:
                 yield place
             case Statement.REFUSED:
                 self._alone.append(place)
+                self._why_alone = words_of(answer)
 
     def _judge(self, place: int, item: Mapping[str, Any] | None) -> None:
         """A claim whose condition failed, by the item that is stored: this batch may have won it before."""
@@ -111,6 +114,8 @@ class _Claiming:
         So neither a claim that cannot be stored costs its neighbours anything, nor can a mistake in our statements, or
         an engine's in reading them, park anybody's schedule.
         """
+        if self._alone:
+            self._database.tell_refused(schema.SCHEDULES, len(self._alone), self._why_alone)
         for place in self._alone:
             self.outcomes[place] = claim_one(self._database, self._batch, self._writes[place])
 

@@ -15,6 +15,8 @@ from cronfleet.ports.job_store import NoAnswer
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from cronfleet.ports.telemetry import Telemetry
+
 MAX_BATCH_GET: Final = 100
 """Keys per BatchGetItem."""
 MAX_BATCH_WRITE: Final = 25
@@ -77,9 +79,13 @@ def text(value: str) -> Mapping[str, str]:
 class Database:
     """One installation's tables."""
 
-    def __init__(self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock) -> None:
+    def __init__(
+        self, table_prefix: str, client: "DynamoDBClient", clock: SteadyClock, telemetry: "Telemetry | None" = None
+    ) -> None:
+        """`telemetry` is told of what costs more than it should, and shows nowhere else."""
         self._prefix = table_prefix
         self._client = client
+        self._telemetry = telemetry
         self.clock = clock
         self.skew = Skew(clock, client)
 
@@ -136,6 +142,15 @@ class Database:
         ]
         answer = ask(self._client.batch_execute_statement, Statements=statements)
         return answer.get("Responses", [])
+
+    def tell_refused(self, table: Table, statements: int, error: str) -> None:
+        """Tell of statements that are refused as such: each of their writes is made alone, and nobody else sees it.
+
+        Threads may do so at once: each line is written whole.
+        """
+        if self._telemetry is not None:
+            self._telemetry.count("statements_refused", statements)
+            self._telemetry.event("statements_refused", table=table.name, statements=statements, error=error)
 
     def query(
         self,

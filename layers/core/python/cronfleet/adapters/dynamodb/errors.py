@@ -111,6 +111,12 @@ def meaning_of_statement(answer: Mapping[str, Any]) -> Statement:
     return Statement.NO_ANSWER if code in _NO_ANSWER_IN_BATCH else Statement.REFUSED
 
 
+def words_of(answer: Mapping[str, Any]) -> str:
+    """What the answer to a statement says about its error, for people."""
+    error: Mapping[str, Any] = answer.get("Error") or {}
+    return f"{error.get('Code', '')}: {error.get('Message', '')}"
+
+
 def _meaning(error: ClientError) -> Exception:
     answer: Mapping[str, Any] = error.response
     code = answer.get("Error", {}).get("Code", "")

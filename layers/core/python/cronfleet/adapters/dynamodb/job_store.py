@@ -38,6 +38,8 @@ from cronfleet.ports.clock import SteadyClock
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from cronfleet.ports.telemetry import Telemetry
+
 CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 """A request is given up early and asked again: a dispatcher's whole tick lasts a few seconds."""
 
@@ -80,8 +82,9 @@ class DynamoJobStore(
         here: Here = ANYWHERE,
         *,
         claiming: Claiming = Claiming.SINGLE,
+        telemetry: "Telemetry | None" = None,
     ) -> None:
-        """`claiming` says how claims are written; every engine can do it one by one."""
-        super().__init__(Database(table_prefix, client, clock))
+        """`claiming` says how claims are written; every engine can do it one by one. See `Database` for `telemetry`."""
+        super().__init__(Database(table_prefix, client, clock, telemetry))
         self.here = here
         self._claiming = claiming

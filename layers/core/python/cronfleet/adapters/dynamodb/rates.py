@@ -7,7 +7,14 @@ from botocore.exceptions import ClientError
 
 from cronfleet.adapters.dynamodb import keys, schema
 from cronfleet.adapters.dynamodb.database import MAX_STATEMENTS, Database, Expression, number, text
-from cronfleet.adapters.dynamodb.errors import REFUSED_FOR_GOOD, ConditionFailed, Item, Statement, meaning_of_statement
+from cronfleet.adapters.dynamodb.errors import (
+    REFUSED_FOR_GOOD,
+    ConditionFailed,
+    Item,
+    Statement,
+    meaning_of_statement,
+    words_of,
+)
 from cronfleet.domain.claiming import Claiming
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.rates import Draw, Drawn
@@ -84,11 +91,18 @@ class DynamoRates:
         except ClientError as error:
             if error.response["Error"]["Code"] not in REFUSED_FOR_GOOD:
                 raise
+            self._database.tell_refused(schema.TENANTS, len(part), str(error))
             return
         if len(answers) == len(part):
-            for (one, _), answer in zip(part, answers, strict=True):
-                if meaning_of_statement(answer) is Statement.DONE:
-                    yield one.line
+            meanings = [meaning_of_statement(answer) for answer in answers]
+            yield from (one.line for (one, _), meant in zip(part, meanings, strict=True) if meant is Statement.DONE)
+            self._tell_refused(
+                [words_of(answers[place]) for place, meant in enumerate(meanings) if meant is Statement.REFUSED]
+            )
+
+    def _tell_refused(self, said: Sequence[str]) -> None:
+        if said:
+            self._database.tell_refused(schema.TENANTS, len(said), said[-1])
 
     def _go_on(self, line: str, span: int, floor: int, ceiling: int | None) -> Drawn:
         values = {":floor": number(floor), ":span": number(span)}
