@@ -6,6 +6,8 @@ ministack writes its state only when it ends on SIGTERM; `docs/local.md` says wh
 import contextlib
 import hashlib
 import http.client
+import json
+import random
 import shutil
 import socket
 import sys
@@ -27,6 +29,10 @@ PROGRAM: Final = ROOT / "local" / "shared_layers.py"
 MOST_LAYERS: Final = 20
 START_SECONDS: Final = 30
 STOP_SECONDS: Final = 30
+MOST_STARTS: Final = 3
+PORTS: Final = range(20_000, 32_000)
+"""Below those that the system gives to whoever names none: such a one may be taken before the emulator has it."""
+MOST_DRAWS: Final = 100
 HEALTH: Final = "/_ministack/health"
 REFUSED: Final = "Persistence: "
 """How the emulator begins a complaint about state that it could not write."""
@@ -45,12 +51,13 @@ class Emulator:
         return f"http://{surroundings.HOST}:{self.port}"
 
     def answers(self) -> bool:
-        """Whether it answers at all."""
+        """Whether it answers, and not another server that has its port."""
         connection = http.client.HTTPConnection(surroundings.HOST, self.port, timeout=5)
         try:
             connection.request("GET", HEALTH)
-            return connection.getresponse().status == http.client.OK
-        except (OSError, http.client.HTTPException):
+            answer = connection.getresponse()
+            return answer.status == http.client.OK and "services" in json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError):
             return False
         finally:
             connection.close()
@@ -96,11 +103,23 @@ def running(folder: Folder) -> Emulator | None:
 
 
 def launch(folder: Folder) -> Emulator:
-    """Start the emulator on the folder's state and wait until it answers."""
+    """Start the emulator on the folder's state and wait until it answers.
+
+    It is started again on another port where one that was free is taken by the time that it listens.
+    """
     shutil.rmtree(folder.emulator_temporary, ignore_errors=True)
     folder.emulator_temporary.mkdir()
     _forget_old_layers(folder)
-    port = claim_port(folder)
+    for _ in range(MOST_STARTS):
+        emulator = _start(folder, claim_port(folder))
+        if _answers_in_time(emulator, folder):
+            return emulator
+        if is_free(emulator.port):
+            break  # Whatever it ended of, it was not that.
+    raise StackError(f"the emulator ended while it started: see {folder.emulator_log}")
+
+
+def _start(folder: Folder, port: int) -> Emulator:
     process = start(
         # -P: the folder of the program holds our modules, which are not the emulator's.
         [str(python()), "-P", str(PROGRAM), str(folder.layers)],
@@ -109,9 +128,7 @@ def launch(folder: Folder) -> Emulator:
         folder=folder.path,
     )
     process.remember(folder.emulator_record)
-    emulator = Emulator(process, port)
-    _wait_until_it_answers(emulator, folder)
-    return emulator
+    return Emulator(process, port)
 
 
 def require_alive(emulator: Emulator, folder: Folder) -> None:
@@ -206,18 +223,22 @@ def is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((surroundings.HOST, 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on now, and that nobody is given who asks for any. Raises `StackError`."""
+    for _ in range(MOST_DRAWS):
+        port = random.choice(PORTS)  # noqa: S311 - no secret: two stacks that start at once should not meet
+        if is_free(port):
+            return port
+    raise StackError(f"no port of {MOST_DRAWS} drawn between {PORTS.start} and {PORTS.stop} is free")
 
 
-def _wait_until_it_answers(emulator: Emulator, folder: Folder) -> None:
+def _answers_in_time(emulator: Emulator, folder: Folder) -> bool:
+    """Whether it answers before it ends. Raises `StackError` where it does neither."""
     deadline = time.monotonic() + START_SECONDS
     while not emulator.answers():
         if not emulator.process.alive:
-            raise StackError(f"the emulator ended while it started: see {folder.emulator_log}")
+            return False
         if time.monotonic() > deadline:
             emulator.process.stop(0)
             raise StackError(f"the emulator did not answer within {START_SECONDS} s: see {folder.emulator_log}")
         time.sleep(0.05)
+    return True

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from benchmarks.peers import environment
 from benchmarks.peers.failure import Failed
+from local.emulator import free_port
 
 HOST: Final = "127.0.0.1"
 START_SECONDS: Final = 60
@@ -37,13 +38,6 @@ class Server:
     def requests(self) -> int:
         """What clients have asked so far: statements of Postgres, commands of Valkey (those of scripts included)."""
         return _statements(self.url) if self.kind == "postgres" else _commands(self.url)
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager

@@ -1,8 +1,10 @@
 """What the start decides without an emulator: options, ports, the demo, whether the deployment is the same."""
 
+import http.server
 import json
 import socket
 import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,6 +72,50 @@ def test_when_its_port_was_taken_the_state_moves_to_the_new_one(folder):
     assert new != old
     assert json.loads(state.read_text()) == {"queue": f"http://127.0.0.1:{new}/000000000000/cronfleet-ticks"}
     assert folder.emulator_port.read_text() == str(new)
+
+
+EMULATOR = """
+import http.server, os
+
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"services": {}}')
+
+http.server.HTTPServer(("127.0.0.1", int(os.environ["GATEWAY_PORT"])), Health).serve_forever()
+"""
+
+
+def test_an_emulator_whose_port_was_taken_before_it_listened_starts_on_another(folder, tmp_path, monkeypatch):
+    """Seen when tests of others listened in the same second: the stack took their server for its emulator."""
+    program = tmp_path / "emulator.py"
+    program.write_text(EMULATOR)
+    monkeypatch.setattr(emulator, "PROGRAM", program)
+    monkeypatch.setattr(emulator, "python", lambda: Path(sys.executable))
+    with http.server.HTTPServer(("127.0.0.1", 0), Other) as taken:
+        threading.Thread(target=taken.serve_forever, daemon=True).start()
+        ports = iter([taken.server_port, emulator.free_port()])
+        monkeypatch.setattr(emulator, "claim_port", lambda _: next(ports))
+        found = emulator.launch(folder)
+        try:
+            assert found.port != taken.server_port
+            assert found.answers()
+        finally:
+            found.process.kill_group()
+            taken.shutdown()
+
+
+class Other(http.server.BaseHTTPRequestHandler):
+    """Another server, which has an answer for everything."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        """Nothing on the terminal."""
 
 
 def test_no_part_of_the_stack_sees_the_users_aws_account(monkeypatch):
