@@ -33,13 +33,14 @@ def _check_obeyed(
         return
     until = min([frozen.until - CLOCKS, end_at, *(thaw.asked_at for thaw in frozen.thaws)])
     for call in world.history.calls:
-        # Its row is written first. Who then stands still until the freeze has ended may call.
+        # Its row is written first, and then it looks for freezes. Who stands still in between until this one has ended
+        # finds none, and may call: what counts is when the call begins.
         is_inside = request.answered_at < call.row_started_at and call.began_at < until
         if not is_inside or frozen.tenant not in (None, call.tenant):
             continue
         said = labels.get((call.tenant, call.schedule_id), [{}])
         if frozen.labels is None or all(frozen.labels.items() <= one.items() for one in said):
-            text = f"{call.run_id} began at {call.row_started_at}; the freeze returned at {request.answered_at}"
+            text = f"{call.run_id}, its row at {call.row_started_at}; the freeze returned at {request.answered_at}"
             yield Violation(call.began_at, "a freeze was not obeyed", text)
 
 

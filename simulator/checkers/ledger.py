@@ -31,8 +31,8 @@ class Epoch:
     resumed: bool = False
 
 
-def check_ledger(world: World, settled_at: int) -> Iterator[Violation]:
-    """Promise 1, for every schedule of every tenant."""
+def check_ledger(world: World, settled_at: int, calm_at: int = FOREVER) -> Iterator[Violation]:
+    """Promise 1, for every schedule of every tenant; what is later than `calm_at` may still wait for its place."""
     rows: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for row in world.rows.values():
         if row.key.cause == "schedule":
@@ -44,20 +44,21 @@ def check_ledger(world: World, settled_at: int) -> Iterator[Violation]:
         if is_dependant(key):
             rows.pop(key, None)  # Its parents name its times: that is for another checker.
             continue
-        yield from _check_schedule(key, epochs, rows.pop(key, []), min(settled_at, _waits_from(world, key) - 1))
+        yield from _check_schedule(key, epochs, rows.pop(key, []), settled_at, _waits_from(world, key, calm_at))
     for key in rows:
         yield Violation(settled_at, "the ledger has rows of a schedule that was never created", str(key))
 
 
-def _waits_from(world: World, key: tuple[str, str]) -> int:
+def _waits_from(world: World, key: tuple[str, str], calm_at: int) -> int:
     """From which nominal on its timer waits for a place, of a tenant with more due than it may run: no loss.
 
-    A world counts as settled once nothing waits so from before the calm.
+    Everybody may see that it waits: the timer is active, names that very nominal, and will be due. What waits since
+    before the calm is no excuse, or one that is put off for ever would never be found out.
     """
     timer = world.store.state.timers.get(key)
-    if timer is None or timer.reserved_at is None or timer.nominal_at is None:
+    if timer is None or timer.status.value != "active" or timer.due_at is None or timer.reserved_at is None:
         return FOREVER
-    return timer.nominal_at
+    return FOREVER if timer.nominal_at is None or timer.nominal_at <= calm_at else timer.nominal_at
 
 
 def _epochs(world: World) -> dict[tuple[str, str], list[Epoch]]:
@@ -86,7 +87,9 @@ def _with_calendar(world: World, tenant: str, trigger: Mapping[str, Any] | None)
     return {**trigger, "calendar": {**use, "content": population.CALENDARS[stored.description]}}
 
 
-def _check_schedule(key: tuple[str, str], epochs: list[Epoch], rows: list[Any], settled_at: int) -> Iterator[Violation]:
+def _check_schedule(
+    key: tuple[str, str], epochs: list[Epoch], rows: list[Any], settled_at: int, waits_from: int
+) -> Iterator[Violation]:
     singles: dict[tuple[int, int], Any] = {}
     ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for row in rows:
@@ -100,7 +103,8 @@ def _check_schedule(key: tuple[str, str], epochs: list[Epoch], rows: list[Any], 
         for nominal in nominals(epoch.trigger, epoch.start, until) if epoch.trigger else []:
             entries = sum((heir, nominal) in singles for heir in heirs)
             entries += sum(first <= nominal <= last for heir in heirs for first, last in ranges[heir])
-            if entries != 1:
+            # What waits has none yet; but two it may not have either.
+            if entries > 1 or (entries == 0 and nominal < waits_from):
                 text = "a fire is lost" if entries == 0 else "a fire has more than one entry"
                 yield Violation(nominal, text, f"{key} epoch {epoch.number} nominal {nominal}: {entries} entries")
     yield from _check_invented(key, epochs, singles)

@@ -252,7 +252,7 @@ def check_calendars(world: World, spans: Spans) -> Iterator[Violation]:
 
 Checker = Callable[[World, Spans], Iterator[Violation]]
 CHECKERS: Final[tuple[Checker, ...]] = (
-    lambda world, spans: check_ledger(world, spans.settled_at),
+    lambda world, spans: check_ledger(world, spans.settled_at, spans.calm_at),
     lambda world, spans: check_missed(world, spans.end_at),
     lambda world, spans: check_shadow(world, spans.end_at),
     lambda world, spans: check_frozen(world, spans.end_at),
