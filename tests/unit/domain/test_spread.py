@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cronfleet.domain.calendar import CalendarRule, Mode
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import HOUR, MINUTE, SECOND, Instant
@@ -88,6 +89,15 @@ def test_an_offset_is_kept_until_the_trigger_or_the_window_is_another() -> None:
     assert kept(Spread(), cron("0 2 * * *"), None, cron("0 2 * * *")) == Spread()
     brought_back = replace(HALF_AN_HOUR, offset_seconds=5)
     assert kept(brought_back, cron("0 3 * * *"), drawn, cron("0 2 * * *")) == brought_back
+
+
+def test_a_new_version_of_its_calendar_moves_no_offset() -> None:
+    """Also where a schedule is put again as it was, while the new version is still on its way to it."""
+    drawn, nightly = Spread(3_600, 734), cron("0 2 * * *")
+    first, second = (replace(nightly, calendar=CalendarRule("days", version, Mode.EXCLUDE)) for version in (1, 2))
+    assert kept(Spread(), second, drawn, first) == drawn
+    assert kept(Spread(), replace(second, calendar=CalendarRule("others", 2, Mode.EXCLUDE)), drawn, first) == Spread()
+    assert kept(Spread(), nightly, drawn, first) == Spread()
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from hashlib import blake2b
 from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
+from cronfleet.domain.calendar_form import describe_rule
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.jitter import MAX_JITTER_SECONDS
 from cronfleet.domain.time_text import interval_text, parse_interval
-from cronfleet.domain.trigger import Trigger, describe, fires
+from cronfleet.domain.trigger import CronTrigger, Trigger, describe, fires
 
 AUTO: Final = "auto"
 DEFAULT_WINDOW_SECONDS: Final = 3_600
@@ -67,7 +68,7 @@ def kept(spread: Spread, trigger: Trigger, before: Spread | None, before_trigger
     """`spread` with the offset that the schedule has already, if neither its trigger nor its window has changed."""
     if before is None or before_trigger is None or before.window_seconds != spread.window_seconds:
         return spread
-    return before if describe(before_trigger) == describe(trigger) else spread
+    return before if _said(before_trigger) == _said(trigger) else spread
 
 
 def draw(spread: Spread, key: str, trigger: Trigger, after: Instant, load: Load | None) -> Spread:
@@ -84,5 +85,13 @@ def draw(spread: Spread, key: str, trigger: Trigger, after: Instant, load: Load 
 
 
 def _candidate(number: int, key: str, trigger: Trigger, window_seconds: int) -> int:
-    said = json.dumps([number, key, describe(trigger), window_seconds], sort_keys=True)
+    said = json.dumps([number, key, _said(trigger), window_seconds], sort_keys=True)
     return int.from_bytes(blake2b(said.encode(), digest_size=8).digest())
+
+
+def _said(trigger: Trigger) -> dict[str, object]:
+    """What `trigger` says, whichever version of its calendar it goes by: a new one moves no offset."""
+    form = describe(trigger)
+    if isinstance(trigger, CronTrigger) and trigger.calendar is not None:
+        form["calendar"] = describe_rule(replace(trigger.calendar, version=0))
+    return form
