@@ -5,8 +5,9 @@
     python -m benchmarks --write            all, and put the tables into benchmarks/RESULTS.md
 
 Each runs in a process of its own, so that none profits from what another has loaded. Not among them, since they take
-longer or more than this checkout: `benchmarks.peers`, `benchmarks.spread`, `benchmarks.noisy_stack`, `benchmarks.cost`
-and the simulator's.
+longer, need more than this checkout, or measure nothing of this machine: `benchmarks.scale` and `benchmarks.peers`,
+which have a `--write` of their own, `benchmarks.spread`, `benchmarks.api_stack`, `benchmarks.noisy_stack`,
+`benchmarks.cost`, and `simulator.herd`.
 """
 
 import argparse

@@ -7,7 +7,6 @@ in, they go there too, one JSON object in a line.
 import json
 import os
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -54,11 +53,6 @@ def collected(path: Path) -> list[Figure]:
 def verdict(figure: Figure) -> str:
     """Whether its budget is kept, in a word."""
     return {None: "", True: "kept", False: "OVER"}[figure.kept]
-
-
-def over(figures: Iterable[Figure]) -> list[Figure]:
-    """Those whose budget is not kept."""
-    return [figure for figure in figures if figure.kept is False]
 
 
 def _with_command(figure: Figure, command: str) -> Figure:

@@ -1,8 +1,9 @@
 """A herd: recurring schedules of many tenants that are all due in one second, as items of the due index.
 
-The mix is that of public crontabs, of which only what fires at this second is here: on the hour most, then every few
-minutes, each minute, once a day, on weekdays, weekly, monthly; two fifths in UTC, the rest over the zones that people
-live in. Ids, tenants and zones are drawn by a hash, so that every run has the same herd.
+Expressions are such as public crontabs have (`benchmarks.cron_mix` counts those), but only what fires at this second:
+on the hour most, then every few minutes, each minute, once a day, on weekdays, weekly, monthly; two fifths in UTC, the
+rest over the zones that people live in. The shares are assumed: what is wanted is many pairs of expression and zone,
+each of which some schedules share. Ids, tenants and zones are drawn by a hash, so that every run has the same herd.
 """
 
 import json

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import marked, spread_picture
-from benchmarks.cron_mix import MEASURED_FROM, drawn, thinned
+from benchmarks.cron_mix import FIRES_A_DAY, MEASURED_FROM, drawn, thinned
 from benchmarks.figures import Figure, report
 from cronfleet.domain.crowded import default_jitter
 from cronfleet.domain.forecast import Counts, Tally
@@ -34,8 +34,6 @@ from cronfleet.domain.trigger import CronTrigger, fires
 
 DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "forecast.md"
 SCHEDULES: Final = 20_000
-FIRES_A_DAY: Final = 14.4
-"""Of a schedule: 100,000 a minute of ten million."""
 SINCE: Final[Instant] = MEASURED_FROM
 UNTIL: Final[Instant] = SINCE + 7 * DAY
 FORECASTS: Final = 24

@@ -61,8 +61,9 @@ def _per_thousand(seconds: float, one: Pass) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Yardsticks:
-    """CPU seconds of Cronfleet's dispatcher, to which the others are set in proportion; not a number where "
-    "unknown."""
+    """CPU seconds of Cronfleet's dispatcher for 1,000 firings, to which the others are set in proportion; NaN where
+    nobody measured them.
+    """
 
     emulator: float
     sockets: float

@@ -20,13 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.cron_mix import ZONES, thinned
+from benchmarks.cron_mix import FIRES_A_DAY, ZONES, thinned
 from cronfleet.domain.instant import MINUTE, SECOND, Instant, to_datetime
 from cronfleet.domain.trigger import CronTrigger
 from simulator.oracle import Oracle
-
-FIRES_A_DAY: Final = 14.4
-"""Of one schedule on average: 100,000 a minute for ten million."""
 
 HERD_AT: Final[Instant] = int(datetime(2026, 11, 30, 23, tzinfo=UTC).timestamp()) * SECOND
 """The full hour that the minutes lie around: midnight in Berlin, six in the evening in New York."""

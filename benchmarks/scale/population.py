@@ -62,10 +62,6 @@ class Population:
         held = (self.trigger, self.phase, self.tenant, self.shard, self.nominal, self.due, self.rev, self.claimed_by)
         return sum(one.nbytes for one in held)
 
-    def tier_of(self, number: int) -> int:
-        """The place of its tier in `TIERS`."""
-        return TIERS.index(self.tenants[self.tenant[number]].tier)
-
     def trigger_of(self, number: int) -> Trigger:
         """The trigger that a schedule follows."""
         kind = int(self.trigger[number])

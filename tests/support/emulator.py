@@ -17,12 +17,19 @@ from local.folder import Folder
 @contextmanager
 def emulator(path: Path) -> Iterator[str]:
     """The endpoint of an emulator that runs on the empty folder `path`; it ends with the context."""
+    with launched(path) as running:
+        yield running.endpoint
+
+
+@contextmanager
+def launched(path: Path) -> Iterator[engine.Emulator]:
+    """The same, with its process."""
     folder = Folder(path)
     folder.make()
     _install()
     running = engine.launch(folder)
     try:
-        yield running.endpoint
+        yield running
     finally:
         running.process.kill_group()
 
