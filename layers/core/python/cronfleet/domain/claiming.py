@@ -9,4 +9,4 @@ class Claiming(StrEnum):
     BATCHED = "batched"
     """Some of them travel in one request, and each is won or lost on its own condition."""
     SINGLE = "single"
-    """Each is a request: ten times the work, for engines whose batches cannot be trusted with conditions."""
+    """Each is a request, seven times as many in a herd: for engines whose batches cannot be trusted with conditions."""

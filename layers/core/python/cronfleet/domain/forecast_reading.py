@@ -15,6 +15,7 @@ WALK_EVERY: Final = HOUR
 MARGIN: Final = 6 * HOUR
 """So much longer than anybody may ask a reading reaches: it still answers while the next one is late."""
 KEPT: Final = 2 * DAY
+"""How long the store keeps a reading, or a walk, that nothing replaces."""
 
 MOST_TENANTS: Final = 200
 """Tenants of a shard whose fires are counted apart, those with most; the others are one."""

@@ -36,7 +36,9 @@ def _jitter_of(spec: Spec) -> Jitter:
 
 def lint_of(timer: Timer, now: Instant) -> Lint:
     """What the trigger of `timer` says and will surprise with; of one that no longer computes, just that."""
-    return lint_of_trigger(timer.trigger, max(timer.jitter_seconds, timer.is_spread), now)
+    # Who is spread has done what the warning of crowded times asks for, also where the offset that was drawn is 0.
+    put_off_seconds = max(timer.jitter_seconds, int(timer.is_spread))
+    return lint_of_trigger(timer.trigger, put_off_seconds, now)
 
 
 @functools.lru_cache(MAX_LOOKS)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What is asked of a line: see `RateStore.draw`."""
+    """What is asked of a line, as `RateStore.draw` is: `span`, `floor` and `ceiling` in microseconds."""
 
     line: str
     span: int

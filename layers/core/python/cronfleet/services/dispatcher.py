@@ -98,7 +98,7 @@ class Dispatcher:
         portions: Portions = WHOLE,
     ) -> None:
         """`shards` is how many there are where a tick does not say it: each lets its share of a tenant's rate through.
-        `events` is where tenants that asked for it are told.
+        `events` is where tenants that asked for it are told. `portions` says how much goes together.
         """
         self._store = store
         self._clock = clock

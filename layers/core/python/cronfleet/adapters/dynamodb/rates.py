@@ -18,6 +18,7 @@ from cronfleet.adapters.dynamodb.errors import (
 from cronfleet.domain.claiming import Claiming
 from cronfleet.ports.job_store import NoAnswer
 from cronfleet.ports.rates import Draw, Drawn
+from cronfleet.ports.side_by_side import in_parts
 
 LINE_LIFE_SECONDS: Final = 30 * 24 * 3600
 """How long a line is remembered that nobody draws from; one that is forgotten is at rest, as it was long since."""
@@ -67,8 +68,7 @@ class DynamoRates:
             return ()
         stands = self._stands(draws)
         known = [(one, change) for one in draws if one.line in stands and (change := _change(one, stands[one.line]))]
-        parts = [known[start : start + MAX_STATEMENTS] for start in range(0, len(known), MAX_STATEMENTS)]
-        return [line for part in parts for line in self._moved(part)]
+        return [line for part in in_parts(known, MAX_STATEMENTS) for line in self._moved(part)]
 
     def _stands(self, draws: Sequence[Draw]) -> dict[str, int]:
         """Where lines stand, or stood a moment ago. Without an answer none; nor those that nobody has drawn from.

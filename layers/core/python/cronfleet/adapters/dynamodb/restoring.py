@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from cronfleet.adapters.dynamodb import keys, schema
+from cronfleet.adapters.dynamodb.job_store import CONFIG
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.shard import MAX_SHARDS
 
@@ -27,8 +27,6 @@ FENCES: Final = 1_000_000
 
 READY: Final = "ACTIVE"
 ASKS_EVERY_SECONDS: Final = 10
-
-CONFIG: Final = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 3})
 
 
 def restoring_client() -> "DynamoDBClient":
