@@ -28,11 +28,6 @@ def test_an_ordinary_firing_in_batches_stays_in_its_budget(name: str) -> None:
     assert count.invocations == 1.0
 
 
-def test_in_a_herd_the_dispatcher_makes_at_most_one_request_for_five_firings() -> None:
-    """Claims in requests of 25, messages in requests of ten whoever's they are, and a draw for each tenant."""
-    assert units.counts()["herd"].dispatcher_requests <= 0.2
-
-
 def test_a_herd_of_ten_thousand_is_one_herd() -> None:
     herd = units.counts()["herd"]
     assert herd.firings == LARGE_HERD
@@ -41,6 +36,7 @@ def test_a_herd_of_ten_thousand_is_one_herd() -> None:
 
 
 def test_a_firing_in_a_herd_takes_the_dispatcher_a_fifth_of_a_request_at_most() -> None:
+    """Claims in requests of 25, messages in requests of ten whoever's they are, draws of many tenants together."""
     herd = units.counts()["herd"]
     assert herd.dispatcher_requests <= 0.2
     claims = [one for one in herd.parts["dispatcher"].bill.requests if one.table.endswith("-schedules") and one.writes]

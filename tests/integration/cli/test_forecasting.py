@@ -3,9 +3,10 @@
 import pytest
 
 from cronfleet.domain.instant import HOUR
+from cronfleet.domain.role import Role
 from cronfleet.services import forecasts
 from cronfleet.services.forecaster import Forecaster
-from tests.support.command_line import CommandLine
+from tests.support.command_line import CommandLine, put_key
 from tests.support.settable_clock import NOON
 
 
@@ -40,7 +41,10 @@ def test_programs_get_every_minute_and_the_parts_of_a_large_tenant_added_up(
     assert busy.json("forecast", "--by", "tenant")["tenants"] == [{"tenant": "acme", "fires": 149}]
 
 
-def test_a_platform_admin_sees_all_tenants(busy: CommandLine) -> None:
+def test_a_platform_admin_sees_all_tenants_and_nobody_else_does(busy: CommandLine) -> None:
     Forecaster(store=busy.api.store, clock=busy.api.clock).advance(NOON + HOUR, 64)
     refused = busy("forecast", "--platform")
     assert (refused.code, "403" in refused.err) == (1, True)
+    busy.environment["CRONFLEET_KEY"] = put_key(busy.api, "root", Role.PLATFORM_ADMIN)
+    assert busy.json("forecast", "--platform", "--by", "tenant")["tenants"] == [{"tenant": "acme", "fires": 149}]
+    assert "149 fires of 7 schedules of all tenants" in busy("forecast", "--platform").out
