@@ -63,7 +63,7 @@ def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
             parts = {row[key]: row["fires"] for row in one[name]}
             for row in other[name]:
                 parts[row[key]] = parts.get(row[key], 0) + row["fires"]
-            made[name] = [{key: part, "fires": fires} for part, fires in parts.items()]
+            made[name] = [{key: part, "fires": fires} for part, fires in sorted(parts.items())]
     made["peak"] = made["peak_to_mean"] = None
     if one["minutes"] is not None:
         made["minutes"] = minutes = [a + b for a, b in zip(one["minutes"], other["minutes"], strict=True)]
@@ -110,7 +110,7 @@ def _chart(since: str, minutes: Sequence[int]) -> list[Text]:
     most = max(map(max, rows))
     if not most:
         return []
-    head = f"{'from':16}  {'fires a minute, ' + ('each' if width == 1 else 'on average, and the fullest'):{BAR + 2}}"
+    head = f"{'from':16}  {'fires a minute' if width == 1 else 'fires a minute: the mean, │ the fullest':{BAR + 1}}"
     lines = [text(f"{head}{'fires':>9}{'fullest':>9}", "bold")]
     for number, row in enumerate(rows):
         begins = _later(since, number * width)[:16].replace("T", " ")

@@ -27,6 +27,8 @@ def test_a_day_is_a_chart_that_shows_the_peak(busy: CommandLine) -> None:
     (row,) = [line for line in said.out.splitlines() if line.startswith("2026-11-30 14:00")]
     assert row.split()[-2:] == ["9", "7"]
     assert "│" in row
+    (head,) = [line for line in said.out.splitlines() if line.startswith("from ")]
+    assert len(head.rstrip()) == len(row.rstrip()), "each heading ends above its column"
 
 
 def test_programs_get_every_minute_and_the_parts_of_a_large_tenant_added_up(

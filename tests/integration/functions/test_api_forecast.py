@@ -95,7 +95,8 @@ def test_nobody_else_sees_other_tenants(api: Api, role: str) -> None:
         ("from=2026-11-30T11:00:00Z", "from"),
         ("to=2026-11-30T12:00:00Z", "to"),
         ("to=2026-12-07T12:01:00Z", "to"),
-        ("from=2026-12-08T00:00:00Z", "to"),
+        ("from=2026-12-08T00:00:00Z", "from"),
+        ("from=9999-12-31T23:59:59Z&to=9999-12-31T23:59:59Z", "from"),
         ("by=hour", "by"),
         ("scope=all", "scope"),
         ("cursor=nonsense", "cursor"),
@@ -113,3 +114,26 @@ def test_a_whole_week_is_one_answer(api: Api) -> None:
     said = api.call("GET", "/v1/forecast?to=2026-12-07T12:00:00Z").json
     # The minute of now has fired already.
     assert (len(said["minutes"]), said["fires"], said["peak_to_mean"]) == (10_080, 10_079, 1)
+
+
+@pytest.mark.parametrize("by", ["minute", "shard", "tenant"])
+def test_minutes_before_the_hour_in_which_all_were_counted_are_answered_too(api: Api, by: str) -> None:
+    have(api, "hourly", "2 * * * *")
+    Forecaster(store=api.store, clock=api.clock).advance(NOON + HOUR, 64)
+    api.clock.advance(60_000)
+    path = f"/v1/forecast?scope=platform&by={by}&from=2026-11-30T11:53:00Z"
+    said = api.call("GET", f"{path}&to=2026-11-30T12:05:00Z", role="platform_admin").json
+    parts = {"minute": said["minutes"], "shard": said["shards"], "tenant": said["tenants"]}[by]
+    assert said["fires"] == sum(one if by == "minute" else one["fires"] for one in parts) == 1
+    if by == "minute":
+        assert (said["from"], parts) == ("2026-11-30T11:53:00Z", [*[0] * 9, 1, 0, 0])
+    past = api.call("GET", f"{path}&to=2026-11-30T11:55:00Z", role="platform_admin")
+    assert (past.status, past.json["fires"]) == (200, 0)
+
+
+def test_who_asks_for_just_seven_days_from_now_is_answered_in_the_middle_of_a_minute_too(api: Api) -> None:
+    have(api, "minutely", "* * * * *")
+    api.clock.advance(30_500)
+    said = api.call("GET", "/v1/forecast?to=2026-12-07T12:00:30.500Z")
+    assert (said.status, said.json["to"]) == (200, "2026-12-07T12:01:00Z")
+    assert api.call("GET", "/v1/forecast?to=2026-12-07T12:01:01Z").fields == ["to"]

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
+from cronfleet.domain.attempt import decide_start
+from cronfleet.domain.claim import BatchId
+from cronfleet.domain.dispatch_plan import claim_schedule
+from cronfleet.domain.instant import HOUR, MINUTE
 from tests.support.api import NIGHTLY, Api, api_on_memory
+from tests.support.builders import message
+from tests.support.settable_clock import NOON
 
 SPREAD = {
     **NIGHTLY,
@@ -104,3 +110,33 @@ def test_what_runs_after_others_cannot_be_spread(api: Any) -> None:
     api.register()
     refused = api.call("POST", "/v1/schedules", {**SPREAD, "trigger": {"after": ["nightly"]}})
     assert (refused.status, refused.json["errors"][0]["field"]) == (400, "policies.spread")
+
+
+@pytest.mark.parametrize("change", ["delete", "retime", "resume"])
+def test_what_was_turned_on_after_a_fire_that_ran_can_be_changed_at_once(api: Any, change: str) -> None:
+    hourly = {**SPREAD, "trigger": {"cron": "0 * * * *", "timezone": "UTC"}, "policies": {"jitter_seconds": 0}}
+    api.call("POST", "/v1/schedules", hourly)
+    api.clock.advance(HOUR)
+    claim = claim_schedule(api.store.state.timers["acme", "spread"], api.clock.now())
+    api.store.claim(BatchId(0, 1, 1), [claim])
+    assert api.call("GET", PATH).json["next_fire_at"] == "2026-11-30T14:00:00Z"
+    started = decide_start(None, message(NOON + HOUR, schedule_id="spread"), "worker", api.clock.now())
+    api.store.insert_run(started.run)
+    api.clock.advance(MINUTE)
+    offset = api.call("PATCH", PATH, {"policies": {"spread": "auto:50m"}}).json["spread_offset_seconds"]
+    assert offset > 120, "else this test is about nothing"
+    if change == "resume":
+        assert api.call("POST", f"{PATH}/pause", {"reason": "maintenance"}).status == 200
+        assert api.call("POST", f"{PATH}/resume", {}).status == 200
+    elif change == "retime":
+        assert api.call("PATCH", f"{PATH}?dry_run=true", {"trigger": {"cron": "5 * * * *"}}).json["effect"]["lost"]
+        assert api.call("PATCH", PATH, {"trigger": {"cron": "5 * * * *"}}).status == 200
+    else:
+        assert api.call("DELETE", PATH).status == 204
+
+
+def test_explain_says_by_how_much_a_fire_near_the_end_is_put_off(api: Any) -> None:
+    made = api.call("POST", "/v1/schedules", {**SPREAD, "end_at": "2026-12-01T03:00:05Z"}).json
+    assert made["spread_offset_seconds"] > 5
+    said = api.call("GET", f"{PATH}/explain?at={made['next_fire_at']}").json
+    assert "it is put off by 5 s, as the schedule is spread: it is due at 2026-12-01T03:00:05Z" in said["text"]

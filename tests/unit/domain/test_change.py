@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cronfleet.domain.change import cancelled, created, edited, parked, paused, resumed
 from cronfleet.domain.clock_policy import Gap, Repeat
+from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.errors import Conflict, Contended, Invalid
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.late import Cause, Late
@@ -369,6 +370,16 @@ def test_a_fire_that_is_claimed_ahead_gets_its_row_from_the_change_that_overtake
     assert row.key == RunKey("acme", "nightly", 1, NOON + 10 * SECOND)
     assert row.is_terminal
     assert row.reason.code is (Code.CANCELLED if what == "cancel" else Code.SUPERSEDED)
+
+
+@pytest.mark.parametrize("pace", [{"is_spread": True}, {"schedule_id": "jittered-3"}])
+def test_a_fire_that_ran_before_its_schedule_was_put_off_by_more_stands_in_no_changes_way(pace):
+    now = NOON + 5 * MINUTE
+    before = timer(cron("0 * * * *"), NOON + HOUR, jitter_seconds=2_700, **pace)
+    assert first_fire(before, NOON - SECOND).due_at > now + MINUTE, "else this test is about nothing"
+    _, rows = cancelled(before, now=now, change_id="c")
+    _, _, superseded, _ = edit(before, THREE, now=now)
+    assert (rows, superseded) == ((), ())
 
 
 def test_two_processes_whose_clocks_differ_never_make_time_go_back():

@@ -113,6 +113,14 @@ def test_fires_that_are_claimed_ahead_are_lost_by_a_new_trigger_and_stay_with_an
     assert effect_of(ahead, described, NOON + SECOND).is_nothing
 
 
+def test_a_fire_that_ran_before_its_schedule_was_put_off_by_more_is_not_lost() -> None:
+    timer, definition = registered(spec(every(3_600)))
+    later = replace(timer, nominal_at=NOON + 2 * HOUR, due_at=NOON + 2 * HOUR, jitter_seconds=3_000, is_spread=True)
+    now = NOON + HOUR + MINUTE
+    found = effect_of(later, change(later, definition, spec(cron("0 2 * * *")), now), now)
+    assert found.lost[0].nominal_at == NOON + 2 * HOUR
+
+
 def test_a_nominal_time_that_jitter_has_not_made_due_yet_is_lost_by_a_new_trigger() -> None:
     timer, definition = registered(spec(every(3_600), jitter_seconds=1_800))
     assert timer.nominal_at is not None

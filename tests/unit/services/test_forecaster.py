@@ -10,7 +10,7 @@ from cronfleet.adapters.memory.job_store import MemoryJobStore
 from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.forecast_reading import MARGIN, WALK_EVERY
 from cronfleet.domain.instant import DAY, HOUR, LATEST, MINUTE, SECOND, Instant
-from cronfleet.domain.schedule import Policies, Spec, Timer
+from cronfleet.domain.schedule import Pause, Policies, Spec, Status, Timer
 from cronfleet.domain.spread import Spread
 from cronfleet.domain.target import HandlerTarget
 from cronfleet.domain.tenant import Tenant
@@ -90,21 +90,54 @@ def test_one_sweep_counts_a_small_installation_and_the_next_ones_do_nothing_for_
 def test_a_walk_that_takes_many_sweeps_counts_each_schedule_once_though_it_fires_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(forecaster, "ITEMS_PER_PAGE", 2)
+    a_page_a_sweep(monkeypatch, 2)
     world = Installation()
     for number in range(9):
         world.have(f"hourly-{number}", cron(f"{number} * * * *"))
     world.have("daily", cron("0 11 * * *"))
-    for turn in range(20):
-        # Time is up at once: a page for each sweep. What is due next fires in between, and stands further on.
-        world.forecaster.advance(world.clock.now() + turn % 2, 1)
-        world.claim(f"hourly-{min(turn, 8)}")
+    sweeps = 0
+    while world.store.get_forecast() is None:
+        world.forecaster.advance(world.clock.now() + 1, 1)
+        # What is due next fires in between, and stands further on.
+        sweeps += 1
         world.clock.advance(MINUTE)
-        if world.store.get_forecast() is not None:
-            break
+        if sweeps <= 8:
+            world.claim(f"hourly-{sweeps}")
     whole = world.store.get_forecast()
     assert whole is not None
-    assert whole.counts.schedules == 10
+    assert (whole.counts.schedules, sweeps > 5) == (10, True)
+
+
+def a_page_a_sweep(monkeypatch: pytest.MonkeyPatch, items: int) -> None:
+    monkeypatch.setattr(forecaster, "ITEMS_PER_PAGE", items)
+    monkeypatch.setattr(forecaster, "MAX_PAGES", 1)
+
+
+def test_what_has_not_come_by_is_counted_by_a_walk_of_many_sweeps_although_its_trigger_names_earlier_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a_page_a_sweep(monkeypatch, 1)
+    world = Installation()
+    world.have("first", cron("1 * * * *"))
+    world.have("starts-later", cron("0 * * * *"), start_at=NOON + 5 * HOUR)
+    pause = Pause("ops", NOON, "maintenance", until=NOON + 6 * HOUR)
+    asleep = timer(cron("0 * * * *"), NOON, schedule_id="asleep", status=Status.PAUSED, pause=pause)
+    world.store.commit([CreateTimer(replace(asleep, due_at=pause.until))])
+    world.clock.set(NOON - MINUTE)
+    jittered = [f"jittered-{number}" for number in range(10)]
+    for name in jittered:
+        world.have(name, cron("0 * * * *"), jitter_seconds=120)
+    world.clock.set(NOON + 2 * MINUTE - SECOND)
+    dues = [one.due_at or 0 for one in world.timers() if one.jitter_seconds]
+    assert max(dues) < world.clock.now(), "else this test is about something else"
+    for name in jittered:
+        world.claim(name)  # each was due by now, and waits for one o'clock
+    while world.store.get_forecast() is None:
+        world.forecaster.advance(world.clock.now() + 1, 1)
+        world.clock.advance(SECOND)
+    whole = world.store.get_forecast()
+    assert whole is not None
+    assert whole.counts.schedules == 3 + len(jittered)
 
 
 def test_a_sweep_that_dies_is_gone_on_with_and_a_walk_that_is_stuck_begins_anew(world: Installation) -> None:

@@ -13,6 +13,7 @@ from cronfleet.domain.calendared import CalendaredCron, search_of
 from cronfleet.domain.claim import Fire
 from cronfleet.domain.dispatch_plan import first_fire, regular_fire
 from cronfleet.domain.instant import DAY, SECOND, Instant
+from cronfleet.domain.left_behind import is_under_way
 from cronfleet.domain.misfire import MAX_CATCH_UP
 from cronfleet.domain.schedule import Status, Timer
 from cronfleet.domain.trigger import UNCOMPUTABLE, CronTrigger, OneShotTrigger, Trigger, latest_fires
@@ -131,7 +132,11 @@ def _had(before: Timer, after: Timer, now: Instant, *, is_off: bool) -> Iterator
         yield from _to_come(before, now, is_off=is_off)
         return
     since = max(now - before.jitter_seconds * SECOND, before.epoch_since)
-    yield from (fire for fire in _named(before, first_fire(before, since)) if fire.due_at > now)
+    waits = before.nominal_at
+    for fire in _named(before, first_fire(before, since)):
+        is_claimed = waits is not None and fire.nominal_at < waits
+        if is_under_way(fire, now) if is_claimed else fire.due_at > now:
+            yield fire
 
 
 def _named(timer: Timer, fire: Fire | None) -> Iterator[Fire]:

@@ -391,7 +391,9 @@ def _why_not_yet(fire: Fire, timer: Timer) -> str:
     seconds = (fire.due_at - fire.nominal_at) // SECOND
     if not timer.is_spread or not seconds:
         return "its time has not come"
-    return f"its time has not come: each fire of the schedule is put off by {timer.jitter_seconds} s, as it is spread"
+    if seconds != timer.jitter_seconds:
+        return f"its time has not come: it is put off by {seconds} s, as the schedule is spread"
+    return f"its time has not come: each fire of the schedule is put off by {seconds} s, as it is spread"
 
 
 def _ahead(at: Instant, due_at: Instant, why: str) -> Explanation:

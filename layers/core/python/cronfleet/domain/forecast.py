@@ -59,8 +59,9 @@ class Counts:
             self.minutes = new_counts((self.until - self.since) // MINUTE)
 
     def between(self, since: Instant, until: Instant) -> "array[int]":
-        """The minutes from `since` to before `until`, which lie inside."""
-        return self.minutes[(since - self.since) // MINUTE : (until - self.since) // MINUTE]
+        """The minutes from `since` to before `until`, which is inside; of those before it began nothing is ahead."""
+        begins, ends = (since - self.since) // MINUTE, (until - self.since) // MINUTE
+        return new_counts(max(0, min(0, ends) - begins)) + self.minutes[max(0, begins) : max(0, ends)]
 
     def at(self, instant: Instant) -> int:
         """How many fires are due in the minute of `instant`; 0 outside."""

@@ -94,12 +94,21 @@ def _claimed_ahead_rows(timer: Timer, now: Instant, reason: Reason) -> list[Run]
     rows: list[Run] = []
     fire = first_fire(timer, max(now - timer.jitter_seconds * SECOND, timer.epoch_since))
     while fire is not None and fire.nominal_at <= now + CLAIMED_AHEAD and _is_claimed(timer, fire):
-        if fire.due_at > now:
+        if is_under_way(fire, now):
             rows.append(ended_row(timer, fire, now, reason))
         if len(rows) > MAX_FIRES_PER_CHANGE:
             raise _too_many_due(timer)
         fire = first_fire(timer, fire.nominal_at)
     return rows
+
+
+def is_under_way(fire: Fire, now: Instant) -> bool:
+    """Whether a `fire` that is claimed is not due yet.
+
+    What seems to be due later than anybody claims ahead was claimed before its schedule was put off by more: it is
+    over, or a worker has it.
+    """
+    return now < fire.due_at <= now + CLAIMED_AHEAD
 
 
 def _is_claimed(timer: Timer, fire: Fire) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from cronfleet.domain.claim import DueItem
+from cronfleet.domain.claim import DueItem, Fire
+from cronfleet.domain.dispatch_plan import first_fire
 from cronfleet.domain.forecast import Counts, Lists, Tally, first_nominal
 from cronfleet.domain.forecast_reading import (
     MOST_TENANTS,
@@ -20,8 +21,8 @@ from cronfleet.domain.forecast_reading import (
     trimmed,
 )
 from cronfleet.domain.instant import LATEST, SECOND, Instant
-from cronfleet.domain.schedule import Timer
-from cronfleet.domain.trigger import UNCOMPUTABLE
+from cronfleet.domain.schedule import Status, Timer
+from cronfleet.domain.trigger import UNCOMPUTABLE, latest_fires
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.job_store import JobStore
 from cronfleet.services.asking import ask
@@ -111,10 +112,18 @@ def _schedules(items: Sequence[DueItem], walk: Walk, seen: Container[str]) -> li
 def _has_fired(timer: Timer, since: Instant) -> bool:
     """Whether `timer` waited for another fire at `since`: then it was counted in an earlier sweep."""
     first = first_nominal(timer)
-    if first is None:
-        return False
+    if first is None or timer.status is not Status.ACTIVE:
+        return False  # A pause stands in the index at its end, and has not come by.
     try:
-        earlier = timer.trigger.next_after(since - timer.jitter_seconds * SECOND)
+        waited = _waited_for(timer, since)
     except UNCOMPUTABLE:
         return False
-    return earlier is not None and earlier < first
+    return waited is not None and waited.nominal_at < first
+
+
+def _waited_for(timer: Timer, since: Instant) -> Fire | None:
+    """The first fire of `timer` that is due after `since`: only its newest nominal till then can still be ahead."""
+    begins = max(since - timer.jitter_seconds * SECOND, timer.start_at or 0)
+    newest = latest_fires(timer.trigger, begins - 1, timer.capped(since), 1)
+    fire = first_fire(timer, newest[0] - 1) if newest else None
+    return first_fire(timer, since) if fire is None or fire.due_at <= since else fire

@@ -130,9 +130,9 @@ class Forecasts:
             said = f"what is ahead was last counted at {to_text(read.started_at)}"
             raise Contended(f"{said}, up to {to_text(read.counts.until)}; see why the sweeper does not")
         if by is By.TENANT:
-            since, until = max(since // HOUR * HOUR, read.counts.since), -(-until // HOUR) * HOUR
-            hours = slice((since - read.counts.since) // HOUR, (until - read.counts.since) // HOUR)
-            parts = {tenant: sum(counted[hours]) for tenant, counted in read.counts.tenants.items()}
+            since, until = since // HOUR * HOUR, -(-until // HOUR) * HOUR
+            begins, ends = (max(0, instant - read.counts.since) // HOUR for instant in (since, until))
+            parts = {tenant: sum(counted[begins:ends]) for tenant, counted in read.counts.tenants.items()}
             return _forecast(read, since, until, by, {name: fires for name, fires in parts.items() if fires})
         if by is By.MINUTE:
             return _forecast(read, since, until, by, {})
@@ -158,7 +158,9 @@ def _stretch(since: Instant | None, until: Instant | None, now: Instant) -> tupl
     begins = this_minute if since is None else since // MINUTE * MINUTE
     if begins < this_minute - GRACE:
         raise Invalid("from", "is past; what has fired is in the history of each schedule. Leave it out for now")
-    latest = this_minute + HORIZON
+    latest = -(-now // MINUTE) * MINUTE + HORIZON  # so that whoever writes just seven days from now is served
+    if begins >= latest:
+        raise Invalid("from", f"is more than seven days ahead; write an earlier time than {to_text(latest)}")
     ends = min(begins + DEFAULT_STRETCH, latest) if until is None else -(-until // MINUTE) * MINUTE
     if ends > latest:
         raise Invalid("to", f"is more than seven days ahead; write at most {to_text(latest)}")
