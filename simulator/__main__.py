@@ -65,8 +65,15 @@ def _run_planted(options: Any) -> int:
     from simulator.simulation import simulate
 
     for seed in range(options.seed, options.seed + options.seeds):
-        hours, families = options.hours or PLANTED_HOURS, fault in DEPENDENCY_FAULTS
-        report = simulate(seed, hours, options.schedules, options.faults, families=families, longest_calm=PLANTED_CALM)
+        report = simulate(
+            seed,
+            options.hours or PLANTED_HOURS,
+            options.schedules,
+            options.faults,
+            families=fault in DEPENDENCY_FAULTS,
+            always=fault.always,
+            longest_calm=PLANTED_CALM,
+        )
         if report.violation is not None:
             print(f"{fault.name}: caught by seed {seed}, the {seed - options.seed + 1}. of {options.seeds}")
             for line in lines(report, verbose=options.verbose):

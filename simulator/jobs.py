@@ -90,7 +90,7 @@ class Jobs:
         if work >= left:
             self._process.sleep(max(0, left) + STOP_GRACE)
             return Result(Outcome.TIMED_OUT, "stopped at its time limit")
-        self._process.sleep(work)
+        self._wire.work(work)
         if self._rng.random() < self._failing:
             return Result(Outcome.FAILED, "the far end hung up")
         return Result(Outcome.SUCCEEDED)
@@ -103,7 +103,7 @@ class Jobs:
                 self._process.sleep(STOP_GRACE)
                 return Result(Outcome.TIMED_OUT, "stopped at its time limit")
             step = min(BEAT, work - done)
-            self._process.sleep(step)
+            self._wire.work(step)
             done += step
             try:
                 pulse.beat(done / work)

@@ -309,7 +309,14 @@ FAULTS: Final = (
                 "        ask(hear)\n    raise",
                 "        return now\n    raise",
             ),
+            # Whose clock jumps reads the noticeboard again, and hears the time by that.
+            Edit(
+                "cronfleet.services.noticeboard",
+                "        if 0 <= now - self._read_at < HELD:",
+                "        if self._read_at != _NEVER:",
+            ),
         ),
+        always=("clocks_set_at_work",),
     ),
     Planted(
         "calendar-forgets-the-day-before",

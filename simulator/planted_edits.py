@@ -19,3 +19,5 @@ class Planted:
     name: str
     what: str
     edits: tuple[Edit, ...]
+    always: tuple[str, ...] = ()
+    """What of `simulation.ALWAYS` the worlds have in which it is looked for: it would be rarely met in others."""

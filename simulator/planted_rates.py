@@ -24,6 +24,7 @@ RATE_FAULTS: Final = (
                 "                ceiling = None\n",
             ),
         ),
+        always=("tight_rate",),
     ),
     Planted(
         "deferred-again-and-again",
@@ -35,6 +36,7 @@ RATE_FAULTS: Final = (
                 "        return False",
             ),
         ),
+        always=("tight_rate",),
     ),
     Planted(
         "what-waits-behind-is-dropped",

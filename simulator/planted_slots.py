@@ -56,6 +56,7 @@ SLOT_FAULTS: Final = (
                 "        if len(old) > 1:\n            self._read(old, now)\n",
             ),
         ),
+        always=("limits",),
     ),
     Planted(
         "slots-stay-behind",

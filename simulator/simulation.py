@@ -50,6 +50,11 @@ OPERATED_WORLDS: Final = 0.5
 
 WIDE_RATE: Final = Rate(100, 2_500)
 
+ALWAYS: Final = frozenset({"tight_rate", "limits", "clocks_set_at_work"})
+"""What a world can be asked to have: no tenant's rate is wide; some have a limit of runs at once; where clocks are set
+at all, some are while jobs work.
+"""
+
 
 @dataclass
 class Report:
@@ -81,22 +86,28 @@ def simulate(  # noqa: PLR0913 - what else may be in a world, each by its name
     deletion: bool = False,
     families: bool = False,
     drains: bool = False,
+    always: Collection[str] = (),
     longest_calm: int = LONGEST_CALM,
 ) -> Report:
     """Run the world of `seed` for `hours` of faults and as much calm as it needs; the same seed, the same report.
 
     With `zone_release` another release of the zone data is deployed meanwhile; with `deletion` a tenant more is there,
     and deleted meanwhile; with `families` one whose schedules run after one another; with `drains` the installation is
-    drained now and then. A world that does not settle within `longest_calm` (ms) is judged as it is then.
+    drained now and then. What is `always` there, of `ALWAYS`, is not left to the dice. A world that does not settle
+    within `longest_calm` (ms) is judged as it is then.
     """
     rng = random.Random(f"{seed}/plan")
     stormy = round(hours * HOUR)
     calm_at = START + stormy
     faults = drawn(rng, START, calm_at, allowed) if allowed else NONE
     rate = rng.choice([_tight_rate(schedules), WIDE_RATE])
+    if "tight_rate" in always:
+        rate = _tight_rate(schedules)
     if families:
         rate = WIDE_RATE  # A stall makes many wait that are due at different seconds: the pace is for other worlds.
-    world = World(seed, faults, rate, limits=_limits(random.Random(f"{seed}/limits"), schedules))
+    limits = _limits(random.Random(f"{seed}/limits"), schedules, every_world="limits" in always)
+    world = World(seed, faults, rate, limits=limits)
+    world.weather.sets_clocks_at_work = "clocks_set_at_work" in always
     _inhabit(world, rng, schedules, calm_at, stops_some=not zone_release)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
@@ -163,9 +174,9 @@ def _tight_rate(schedules: int) -> Rate:
     return Rate(max(1, schedules // 10), 2)
 
 
-def _limits(rng: random.Random, schedules: int) -> dict[str, int]:
+def _limits(rng: random.Random, schedules: int, *, every_world: bool) -> dict[str, int]:
     """In half of the worlds some tenants have a limit of runs at once: what they need on a good day, or little more."""
-    if rng.random() < 0.5:
+    if rng.random() < 0.5 and not every_world:
         return {}
     limited = rng.sample(population.TENANTS, rng.randint(1, len(population.TENANTS)))
     return {tenant: max(2, rng.choice([schedules // 4, schedules // 2])) for tenant in limited}

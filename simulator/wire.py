@@ -20,6 +20,9 @@ UNITS_PER_TIMER_WRITE: Final = 2
 CLOCK_STEPS: Final = (-3_600_000, -30_000, -2_000, 2_000, 30_000, 3_600_000)
 """Milliseconds by which a clock is set in the middle of an invocation."""
 
+WORK_IN_CALLS: Final = 10
+"""A job's work lasts far longer than a call to the store: a clock is set as often during it as during so many."""
+
 TIMEOUT: Final = 5 * SECOND
 """After which a call to a store that is out is given up."""
 
@@ -35,6 +38,9 @@ class Weather:
         self._budget_at = 0
         self.batches_claims = True
         """Whether claims go in requests of many, or one by one."""
+        self.sets_clocks_at_work = False
+        self.clockmaker = random.Random(0)
+        """Dice of their own for clocks that are set between calls: the world's others fall as they would without."""
 
     def calm(self) -> None:
         """No more faults from now on."""
@@ -47,6 +53,13 @@ class Weather:
             return False
         self.history.faults[kind] += 1
         return True
+
+    def step_at_work(self) -> int:
+        """By how much a clock was set during a piece of work; 0: not at all."""
+        if not self.sets_clocks_at_work or self.clockmaker.random() >= self.faults.clock_step * WORK_IN_CALLS:
+            return 0
+        self.history.faults["clock_step"] += 1
+        return self.clockmaker.choice(CLOCK_STEPS)
 
     def is_out(self, what: str, now: int) -> bool:
         """Whether the store, or the polling of queues, is out at `now`."""
@@ -104,6 +117,13 @@ class Wire:
     def takes_statement(self) -> bool:
         """Whether one of a request's statements is carried out: it may be throttled alone."""
         return not self._weather.strikes("throttle") and self._weather.takes_write(self._process.loop.now)
+
+    def work(self, milliseconds: int) -> None:
+        """Work that asks nobody: of a clock that is set meanwhile, no answer has told."""
+        self._process.sleep(milliseconds)
+        step = self._weather.step_at_work()
+        if step:
+            self._process.step_clock(step)
 
     def call(self, name: str, effect: Callable[[], Any]) -> Any:
         """`effect`, there and back. Raises `NoAnswer` or `Killed`."""

@@ -114,6 +114,7 @@ class World:
         self.history = History()
         self.weather = Weather(random.Random(f"{seed}/weather"), faults, self.history)
         self.portions = random.Random(f"{seed}/portions").choice(PORTIONS)
+        self.weather.clockmaker = random.Random(f"{seed}/clockmaker")
         self.weather.batches_claims = random.Random(f"{seed}/claims").random() < BATCHED
         self.rng = random.Random(f"{seed}/world")
         self.functions = Functions(self.loop, self.weather)

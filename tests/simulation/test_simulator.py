@@ -14,7 +14,7 @@ from cronfleet.domain import zone_change
 from cronfleet.domain.deletion import Deletion
 from cronfleet.services.tenant_life import TenantLife
 from simulator import faults, planted
-from simulator.simulation import simulate
+from simulator.simulation import ALWAYS, simulate
 
 ROOT = Path(__file__).parents[2]
 WITHIN_SEEDS = 24
@@ -86,6 +86,18 @@ def test_a_planted_fault_is_caught(name: str) -> None:
     done = run("--planted", name, "--seeds", str(WITHIN_SEEDS))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{name}: caught by seed" in done.stdout
+
+
+def test_faults_ask_for_worlds_that_there_are() -> None:
+    assert {one for fault in planted.FAULTS for one in fault.always} == ALWAYS
+
+
+@pytest.mark.parametrize("seed", [0, 12])
+def test_every_promise_holds_where_clocks_are_set_while_jobs_work(seed: int) -> None:
+    """Also with the rest that a fault may ask for: it is caught by what it does, and not by the world it is in."""
+    report = simulate(seed, hours=0.5, schedules=20, always=ALWAYS)
+    assert report.violation is None
+    assert report.faults["clock_step"] > 0
 
 
 def test_wrong_use_is_told_apart_from_a_broken_promise() -> None:
