@@ -237,7 +237,7 @@ FAULTS: Final = (
         "a fire that is claimed ahead runs although its trigger was replaced before it was due",
         (
             Edit(_ATTEMPT, "        if ended_at is not None and run.own_due_at > ended_at:", "        if False:"),
-            Edit(_LEFT_BEHIND, "        if fire.due_at > now:\n", "        if False:\n"),
+            Edit(_LEFT_BEHIND, "        if is_under_way(fire, now):\n", "        if False:\n"),
         ),
     ),
     Planted(
