@@ -1,5 +1,6 @@
 """Lines that are drawn from together: what each answer means, and what is left to asking alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from botocore.exceptions import ClientError
 from cronfleet.adapters.dynamodb import database
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
 from cronfleet.domain.claiming import Claiming
+from cronfleet.domain.instant import HOUR
 from cronfleet.domain.rate import Pace
 from cronfleet.ports.rates import Draw
 from tests.support.answers import SILENCES, Answers, error, name_of
@@ -50,6 +52,39 @@ def test_one_that_nobody_has_drawn_from_is_left_to_asking_alone(engine: Engine) 
     store, client = flawed(engine)
     assert list(store.draw_all([*lines(engine, 2), new])) == ["tenant#0", "tenant#1"]
     assert client.asked == [(LOOK, 0), (BATCH, 2)]
+
+
+def after(deed: Callable[[], Any]) -> Any:
+    """The batch is carried out, behind something that somebody else does in the moment before."""
+
+    def answered(statements: Any, call: Callable[..., Any]) -> Any:
+        deed()
+        return call(Statements=statements)
+
+    return answered
+
+
+def test_lines_that_all_shards_see_at_rest_are_begun_by_one_and_gone_on_with_together_by_the_others(
+    engine: Engine,
+) -> None:
+    """A herd is in every shard in the same second. Asked alone, each line would be a request for each shard."""
+    noon = NOON + HOUR
+    draws = [Draw(one.line, one.span, PACE.floor(noon), PACE.ceiling(noon)) for one in lines(engine, 30)]
+    another = DynamoJobStore(engine.prefix, engine.client, engine.clock, claiming=Claiming.BATCHED)
+    store, client = flawed(engine, after(lambda: another.draw_all(draws)))
+    assert len(store.draw_all(draws)) == 30
+    assert client.asked == [(LOOK, 0), (BATCH, 25), (BATCH, 5), (BATCH, 25), (BATCH, 5)]
+    starts = [engine.store.draw(one.line, one.span, floor=one.floor).start for one in draws]
+    assert starts == [one.floor + 2 * one.span for one in draws], "both have what they drew, and nothing twice"
+
+
+def test_a_line_that_others_have_begun_and_filled_is_left_to_asking_alone(engine: Engine) -> None:
+    noon = NOON + HOUR
+    full = [Draw(one.line, PACE.span(4), PACE.floor(noon), PACE.ceiling(noon)) for one in lines(engine, 2)]
+    another = DynamoJobStore(engine.prefix, engine.client, engine.clock, claiming=Claiming.BATCHED)
+    store, client = flawed(engine, after(lambda: another.draw_all(full)))
+    assert list(store.draw_all(full)) == []
+    assert client.asked == [(LOOK, 0), (BATCH, 2), (BATCH, 2)]
 
 
 def test_where_nothing_fits_nothing_is_asked(engine: Engine) -> None:

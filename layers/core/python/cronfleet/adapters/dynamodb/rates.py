@@ -1,7 +1,7 @@
 """`RateStore` on DynamoDB: one item a line, in the table `tenants`."""
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Final, TypeAlias
 
 from botocore.exceptions import ClientError
 
@@ -39,6 +39,9 @@ _GO_ON_TOO: Final = 'SET "expires_at" = ? SET "at" = "at" + ? WHERE "pk" = ? AND
 _BELOW: Final = ' AND "at" <= ?'
 _BEGIN_TOO: Final = 'SET "expires_at" = ? SET "at" = ? WHERE "pk" = ? AND "sk" = ? AND "at" < ?'
 
+_Change: TypeAlias = tuple[Draw, tuple[str, Sequence[Item]]]
+"""A draw and its statement."""
+
 
 class DynamoRates:
     """Lines by their names."""
@@ -63,12 +66,22 @@ class DynamoRates:
         raise NoAnswer(f"line {line} moves too fast")
 
     def draw_all(self, draws: Sequence[Draw]) -> Collection[str]:
-        """Look where the lines stand, then move each on by a statement among others'. What fails is left alone."""
+        """Look where the lines stand, then move each on by a statement among others'. What fails is left alone.
+
+        A herd is in every shard at once: of all who saw a line at rest one begins it, and the others go on from there.
+        """
         if self._claiming is not Claiming.BATCHED:
             return ()
         stands = self._stands(draws)
-        known = [(one, change) for one in draws if one.line in stands and (change := _change(one, stands[one.line]))]
-        return [line for part in in_parts(known, MAX_STATEMENTS) for line in self._moved(part)]
+        known = [one for one in draws if one.line in stands]
+        meanings = self._moved([(one, change) for one in known if (change := _change(one, stands[one.line]))])
+        begun = [
+            one
+            for one in known
+            if stands[one.line] < one.floor and meanings.get(one.line) is Statement.CONDITION_FAILED
+        ]
+        meanings |= self._moved([(one, change) for one in begun if (change := _change(one, one.floor))])
+        return [line for line, meant in meanings.items() if meant is Statement.DONE]
 
     def _stands(self, draws: Sequence[Draw]) -> dict[str, int]:
         """Where lines stand, or stood a moment ago. Without an answer none; nor those that nobody has drawn from.
@@ -83,22 +96,29 @@ class DynamoRates:
         found = {places[item["pk"]["S"]]: _at(item) for item in items}
         return {line: at for line, at in found.items() if at is not None}
 
-    def _moved(self, part: Sequence[tuple[Draw, tuple[str, Sequence[Item]]]]) -> Iterator[str]:
+    def _moved(self, changes: Sequence[_Change]) -> dict[str, Statement]:
+        """What became of each statement, by its line; of those that nobody has answered for, nothing."""
+        found: dict[str, Statement] = {}
+        for part in in_parts(changes, MAX_STATEMENTS):
+            found |= zip((one.line for one, _ in part), self._meanings(part), strict=False)
+        return found
+
+    def _meanings(self, part: Sequence[_Change]) -> Sequence[Statement]:
+        """What became of the statements of one request; nothing without an answer to each."""
         try:
             answers = self._database.update_all(schema.TENANTS, [change for _, change in part])
         except NoAnswer:
-            return
+            return ()
         except ClientError as error:
             if error.response["Error"]["Code"] not in REFUSED_FOR_GOOD:
                 raise
             self._database.tell_refused(schema.TENANTS, len(part), str(error))
-            return
-        if len(answers) == len(part):
-            meanings = [meaning_of_statement(answer) for answer in answers]
-            yield from (one.line for (one, _), meant in zip(part, meanings, strict=True) if meant is Statement.DONE)
-            self._tell_refused(
-                [words_of(answers[place]) for place, meant in enumerate(meanings) if meant is Statement.REFUSED]
-            )
+            return ()
+        if len(answers) != len(part):
+            return ()
+        meanings = [meaning_of_statement(answer) for answer in answers]
+        self._tell_refused([words_of(answers[at]) for at, meant in enumerate(meanings) if meant is Statement.REFUSED])
+        return meanings
 
     def _tell_refused(self, said: Sequence[str]) -> None:
         if said:
