@@ -97,7 +97,15 @@ CALLS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
         "The sweeper cannot do a duty, or not for every shard",
     ),
     "items-damaged": (
-        ("notices_damaged", "freezes_damaged", "batch_gone", "definition_gone", "definition_lost", "timer_impossible"),
+        (
+            "notices_damaged",
+            "freezes_damaged",
+            "batch_gone",
+            "definition_gone",
+            "definition_lost",
+            "timer_impossible",
+            "row_damaged",
+        ),
         "The store holds an item that cannot be read, or lacks one that must be there",
     ),
     "errands-failing": (("errand_failed", "operation_stopped"), "The clerk fails with errands"),

@@ -1,6 +1,6 @@
 """How a sweep reads what a shard's books owe: many batches together, and the rows of all of them in few requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +10,8 @@ from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.books import Books, Owed
 from cronfleet.domain.claim import Batch, BatchId, RunClaim
 from cronfleet.domain.lease import ShardLease
-from cronfleet.domain.run import Run, RunStatus
-from cronfleet.ports.job_store import NoAnswer
+from cronfleet.domain.run import Run, RunKey, RunStatus
+from cronfleet.ports.job_store import Damaged, NoAnswer
 from cronfleet.services.book_reading import BATCHES_AT_ONCE, ROWS_AT_ONCE, BookReading
 from tests.support.examples import run_timer
 from tests.support.settable_clock import NOON, SettableClock
@@ -84,3 +84,24 @@ def test_a_store_that_stays_silent_for_one_batch_is_told_to_who_reads() -> None:
     books = Books(0, open={str(batch.batch_id): Owed((0,), NOON) for batch in batches})
     with pytest.raises(NoAnswer):
         list(BookReading(store, OneByOne()).carried(books))
+
+
+@pytest.mark.parametrize("claims", [1, 2, 7, ROWS_AT_ONCE + 3])
+def test_of_rows_that_are_read_together_those_that_cannot_be_read_hide_none_of_the_others(claims: int) -> None:
+    store: Any = MemoryJobStore(SettableClock(NOON))
+    (batch,) = logged(store, 1, claims)
+    keys = [message.key for message in batch.messages().values()]
+    spoilt, read = {keys[0], keys[-1]}, store.get_runs
+
+    def damaged(wanted: Sequence[RunKey]) -> Mapping[RunKey, Run]:
+        for key in wanted:
+            if key in spoilt:
+                raise Damaged("acme#job", "R#1", "no row")
+        found: Mapping[RunKey, Run] = read(wanted)
+        return found
+
+    store.get_runs = damaged
+    books = Books(0, open={str(batch.batch_id): Owed(tuple(range(claims)), NOON)})
+    (owing,) = BookReading(store, OneByOne()).carried(books)
+    assert set(owing.damaged) == spoilt
+    assert set(owing.rows) == set(keys) - spoilt

@@ -1,6 +1,7 @@
 """The sweeper: every fire that was claimed ends in the ledger, and nothing is sent again without need."""
 
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from cronfleet.domain.errors import ClockSkewed
 from cronfleet.domain.instant import DAY, HOUR, MINUTE, SECOND
 from cronfleet.domain.reason import Code
 from cronfleet.domain.retry import Retry
-from cronfleet.domain.run import Outcome, Run, RunMessage, RunStatus
+from cronfleet.domain.run import Outcome, Run, RunKey, RunMessage, RunStatus
 from cronfleet.ports.job_store import Damaged
 from cronfleet.services.sweeper import QUIET_AFTER
 from tests.support.builders import at, cron, timer
@@ -301,6 +302,34 @@ def test_a_damaged_batch_in_the_log_of_one_shard_leaves_the_others_their_sweep(m
     (failed,) = [said for name, said in world.notes.alarms if name == "sweep_failed"]
     assert failed["shard"] == 1
     assert "not packed JSON" in failed["error"]
+
+
+def test_a_row_that_cannot_be_read_keeps_nobody_elses_run_from_being_revived_or_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Written by a version that was taken back, say. Its own run stays in the books until the row can be read again."""
+    world = claimed_world(5)
+    spoilt, dead, *lost = world.sent
+    start(world, spoilt)
+    start(world, dead)
+    lose_all(world)
+    read = world.store.get_runs
+
+    def damaged(keys: Sequence[RunKey]) -> Mapping[RunKey, Run]:
+        if spoilt.key in keys:
+            raise Damaged("acme#job", "R#1", "status: no such status")
+        return read(keys)
+
+    monkeypatch.setattr(world.store, "get_runs", damaged)
+    keep_ticking(world, FIRST_RESEND + MINUTE)
+    report = world.sweep()
+    assert (report.shards, report.failed_shards, report.revived, report.resent) == (1, 0, 1, len(lost))
+    assert [said["run_id"] for name, said in world.notes.alarms if name == "row_damaged"] == [spoilt.key.run_id]
+    assert {message.key for message in world.sent} == {dead.key, *(one.key for one in lost)}
+    monkeypatch.setattr(world.store, "get_runs", read)
+    keep_ticking(world, MINUTE)
+    world.sweep()
+    assert spoilt.key in {message.key for message in world.sent}, "its worker was dead all the while"
 
 
 def test_shards_that_another_deployment_served_are_swept_too_and_their_quiet_ones_served() -> None:

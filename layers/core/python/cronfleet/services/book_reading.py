@@ -10,7 +10,7 @@ from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import Instant
 from cronfleet.domain.lease import ShardLease
 from cronfleet.domain.run import Run, RunKey, RunMessage
-from cronfleet.ports.job_store import JobStore
+from cronfleet.ports.job_store import Damaged, JobStore
 from cronfleet.ports.side_by_side import SideBySide, in_parts
 from cronfleet.services.asking import ask
 
@@ -26,12 +26,15 @@ ROWS_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Owing:
-    """A batch, what is owed of it, the messages of that by their positions, and the rows that there are."""
+    """A batch, what is owed of it, the messages of that by their positions, the rows that there are, and what is wrong
+    with those that cannot be read.
+    """
 
     batch: Batch
     owed: Owed
     messages: Mapping[int, RunMessage]
     rows: Mapping[RunKey, Run]
+    damaged: Mapping[RunKey, str]
 
 
 class BookReading:
@@ -87,12 +90,25 @@ class BookReading:
 
     def _with_rows(self, found: Sequence[tuple[Batch, Owed, Mapping[int, RunMessage]]]) -> Iterator[Owing]:
         keys = list(dict.fromkeys(message.key for _, _, messages in found for message in messages.values()))
-        reads = [partial(ask, partial(self._store.get_runs, part)) for part in in_parts(keys, ROWS_AT_ONCE)]
+        reads = [partial(self._rows, part) for part in in_parts(keys, ROWS_AT_ONCE)]
         rows: dict[RunKey, Run] = {}
-        for answer in self._side_by_side.run(reads):
-            rows |= answer
+        damaged: dict[RunKey, str] = {}
+        for found_rows, spoilt in self._side_by_side.run(reads):
+            rows |= found_rows
+            damaged |= spoilt
         for batch, owed, messages in found:
-            yield Owing(batch, owed, messages, rows)
+            yield Owing(batch, owed, messages, rows, damaged)
+
+    def _rows(self, keys: Sequence[RunKey]) -> tuple[Mapping[RunKey, Run], Mapping[RunKey, str]]:
+        """The rows of `keys`, and what is wrong with those that cannot be read: one hides none of the others."""
+        try:
+            return ask(partial(self._store.get_runs, keys)), {}
+        except Damaged as error:
+            if len(keys) == 1:
+                return {}, {keys[0]: str(error)}
+        half = len(keys) // 2
+        (rows, damaged), (more, worse) = self._rows(keys[:half]), self._rows(keys[half:])
+        return {**rows, **more}, {**damaged, **worse}
 
 
 def _owed(batch: Batch, owed: Owed) -> Mapping[int, RunMessage]:

@@ -22,7 +22,7 @@ from cronfleet.domain.claim import Batch, BatchId
 from cronfleet.domain.instant import SECOND, Instant
 from cronfleet.domain.lease import ShardLease, slot_of
 from cronfleet.domain.reason import Code
-from cronfleet.domain.run import Run, RunMessage
+from cronfleet.domain.run import MESSAGE_MAX_AGE, Run, RunMessage
 from cronfleet.domain.self_watch import Waiting, waits_for_worker
 from cronfleet.ports.clock import Clock
 from cronfleet.ports.events import Events
@@ -357,7 +357,7 @@ class Sweeper:
     def _look_at(self, owing: Owing, reading: "_Reading") -> None:
         """Keep of a batch what is not settled yet."""
         messages, rows = owing.messages, owing.rows
-        standings = {i: standing(message, rows.get(message.key), reading.now) for i, message in messages.items()}
+        standings = {i: self._standing(message, owing, reading.now) for i, message in messages.items()}
         for i, message in messages.items():
             reading.pace.saw(message, rows.get(message.key), standings[i])
         standings |= dict.fromkeys(self._of_the_gone(messages, standings, reading.now), Standing.SETTLED)
@@ -369,6 +369,16 @@ class Sweeper:
             ended = [i for i, where in unsettled.items() if where is Standing.DEAD_LEASE]
             dead = [i for i in ended if is_to_be_revived(messages[i], rows[messages[i].key], reading.now)]
             reading.open.append(_Open(owing.batch, left, {i: messages[i] for i in unsettled}, unsettled, dead))
+
+    def _standing(self, message: RunMessage, owing: Owing, now: Instant) -> Standing:
+        """Where a fire stands. One whose row cannot be read is carried on, for whoever mends it, as long as rows last:
+        neither is it known to have ended, nor may it be sent again.
+        """
+        error = owing.damaged.get(message.key)
+        if error is None:
+            return standing(message, owing.rows.get(message.key), now)
+        self._telemetry.alarm("row_damaged", run_id=message.key.run_id, error=error)
+        return Standing.SETTLED if now - message.claimed_at > MESSAGE_MAX_AGE else Standing.GOING
 
     def _of_the_gone(
         self, messages: Mapping[int, RunMessage], standings: Mapping[int, Standing], now: Instant
