@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, combinations, permutations
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.adapters.system.side_by_side import Threads
-from cronfleet.domain.claim import MAX_BATCH_ENTRIES, BatchId
+from cronfleet.domain.claim import MAX_BATCH_ENTRIES, BatchId, ClaimOutcome
 from cronfleet.domain.instant import SECOND
-from cronfleet.ports.job_store import NoAnswer
+from cronfleet.domain.schedule import Status
+from cronfleet.ports.job_store import Damaged, NoAnswer
 from cronfleet.ports.queues import SENDS_AT_ONCE, Tick
 from cronfleet.services.carrying_out import Held, Portions
 from cronfleet.services.tick_report import Served
@@ -140,6 +142,27 @@ def test_a_shard_that_is_lost_before_the_second_announcement_has_all_of_the_firs
     assert len(waiting) == 2, "what was only written down was not claimed"
 
 
+def test_what_a_queue_takes_only_after_a_while_waits_no_longer_for_it() -> None:
+    """A queue counts a delay from the sending: of one that it takes at the second asking, less is left."""
+    world = World(TWO)
+    for number in range(3):
+        world.add(timer(cron("0 2 * * *"), TWO, schedule_id=f"s{number}", due_at=TWO + 8 * SECOND))
+    queue, asked = world.run_queue, list[int]()
+
+    class Slow:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(queue, name)
+
+        def send(self, messages: Any) -> Any:
+            asked.extend(one.delay_seconds for one in messages)
+            world.clock.advance(3 * SECOND)
+            return messages[1:] if len(messages) > 1 else queue.send(messages)
+
+    world.run_queue = Slow()  # type: ignore[assignment]  # the part of it that is used
+    world.tick()
+    assert asked == [8, 8, 8, 5, 5, 2]
+
+
 def test_an_answer_that_never_comes_for_the_next_log_keeps_no_message_from_being_sent_again() -> None:
     """The queue refuses at first, the log is silent for ever: the winners are sent all the same, in this very tick."""
     world, refusals, silent = World(TWO), [3], [True]
@@ -190,6 +213,61 @@ def test_a_claim_request_that_fails_for_good_ends_the_tick_once_all_others_have_
     world.clock.advance(PAST_EVERY_LEASE)
     world.tick()
     assert len(world.sent) == 4, "the batch was left open, and what was won of it is won still"
+
+
+class Unstorable:
+    """A store that refuses for good to write the next fire of one schedule."""
+
+    def __init__(self, store: Any, schedule_id: str) -> None:
+        self._store, self._schedule_id = store, schedule_id
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def claim(self, batch_id: BatchId, claims: Sequence[Any]) -> Sequence[ClaimOutcome]:
+        refused = [one.schedule_id == self._schedule_id for one in claims]
+        outcomes = iter(self._store.claim(batch_id, [one for one, no in zip(claims, refused, strict=True) if not no]))
+        return [ClaimOutcome.IMPOSSIBLE if no else next(outcomes) for no in refused]
+
+
+def test_one_whose_claim_is_refused_for_good_and_whose_item_cannot_be_read_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was readable in the index. Did it end the tick, the batch would stay open, and the shard stand still."""
+    world, dropped = World(TWO), list[Any]()
+    crowd(world, 4)
+    read = world.store.get_timer
+
+    def damaged(tenant: str, schedule_id: str) -> Any:
+        if schedule_id == "s0001":
+            raise Damaged("tenant-0001#s0001", "TIMER", "epoch_starts: not a number")
+        return read(tenant, schedule_id)
+
+    monkeypatch.setattr(world.store, "get_timer", damaged)
+    monkeypatch.setattr(world.store, "drop_unreadable", lambda item, _: not dropped.append(item.partition))
+    world.store = Unstorable(world.store, "s0001")  # type: ignore[assignment]  # all of the port goes through it
+    report = world.tick()
+    assert (report.served, report.fires, dropped) == (Served.SERVED, 3, ["tenant-0001#s0001"])
+    lease = world.store.get_lease(0)
+    assert lease is not None
+    assert lease.open_batch is None
+
+
+@pytest.mark.parametrize("is_changed", [False, True], ids=["as it was", "changed meanwhile"])
+def test_one_whose_claim_is_refused_for_good_is_parked_unless_its_owner_has_changed_it_since(is_changed: bool) -> None:
+    world = World(TWO)
+    crowd(world, 2)
+    world.store = Unstorable(world.store, "s0001")  # type: ignore[assignment]  # all of the port goes through it
+    read, timers, edits = world.store.get_timer, world.store.state.timers, [is_changed]
+
+    def get_timer(tenant: str, schedule_id: str) -> Any:
+        if edits.pop() if edits else False:
+            timers[tenant, schedule_id] = replace(timers[tenant, schedule_id], rev=2)
+        return read(tenant, schedule_id)
+
+    world.store.get_timer = get_timer  # type: ignore[method-assign]  # an edit comes before it is read
+    assert world.tick().parks == (not is_changed)
+    assert (timers["tenant-0001", "s0001"].status is Status.PARKED) is not is_changed
 
 
 def test_what_was_won_before_a_hold_is_sent_and_what_was_only_written_down_is_not_claimed() -> None:

@@ -13,7 +13,7 @@ it is announced. The calls are made by `SideBySide`; everything else here happen
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
@@ -214,7 +214,8 @@ class CarryingOut:
         writes = [] if following is None else [partial(self._store.put_batch, following)]
         # A row that is there already was written by a predecessor's hand for the same claim.
         rows = [partial(self._store.insert_run, skip.row) for skip in skips]
-        self._make(_Left(self._delayed(messages, batch.batch_id.shard), [*writes, *rows]))
+        shard = batch.batch_id.shard
+        self._make(_Left(self._delayed(messages, shard), [*writes, *rows]), shard)
         for skip in skips:
             self._tell(skip, report)
         for claim, outcome in zip(batch.claims, outcomes, strict=True):
@@ -230,9 +231,16 @@ class CarryingOut:
             DelayedMessage(self._rules.kept(message, now), delay_until(message.due_at, now)) for message in messages
         ]
 
-    def _make(self, left: _Left) -> None:
+    def _delayed_anew(self, messages: Sequence[DelayedMessage], shard: int) -> Sequence[DelayedMessage]:
+        """What a queue did not take, with the delays that are left by now: a round without an answer takes seconds."""
+        now = self._true_now(shard) if messages else 0
+        return [replace(one, delay_seconds=delay_until(one.message.due_at, now)) for one in messages]
+
+    def _make(self, left: _Left, shard: int) -> None:
         """Send and write what is `left`, in rounds. Raises `NoAnswer` for what is left after the last."""
-        for _ in range(MAX_ROUNDS):
+        for turn in range(MAX_ROUNDS):
+            if turn:
+                left = left._replace(messages=self._delayed_anew(left.messages, shard))
             sends = [partial(self._send, request) for request in self._in_requests(left.messages)]
             calls = [*sends, *(partial(_write, write) for write in left.writes)]
             if not calls:
@@ -281,10 +289,8 @@ class CarryingOut:
         if not isinstance(claim, ScheduleClaim):
             self._telemetry.alarm("timer_impossible", run_id=claim.timer.key.run_id)
             return
-        timer = ask(lambda: self._store.get_timer(claim.tenant, claim.schedule_id))
-        if timer is not None:
-            reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
-            report.parks += self._changes.park(timer, reason, self._true_now(report.shard))
+        reason = Reason(Code.UNREADABLE, "the store refuses to write its next fire")
+        report.parks += self._changes.park_refused(claim, reason, self._true_now(report.shard))
 
 
 def _losers(outcomes: Sequence[ClaimOutcome]) -> frozenset[int]:

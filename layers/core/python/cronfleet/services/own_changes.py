@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cronfleet.domain.audit import SCHEDULER_ACTOR, AuditEntry, schedule_subject
 from cronfleet.domain.change import parked, resumed
-from cronfleet.domain.claim import Unreadable
+from cronfleet.domain.claim import ScheduleClaim, Unreadable
 from cronfleet.domain.dispatch_plan import uncomputable
 from cronfleet.domain.errors import Contended
 from cronfleet.domain.instant import Instant
@@ -88,7 +88,12 @@ class OwnChanges:
         after = parked(timer, reason, now=now, change_id=self._ids.unique())
         return self._change(timer, after, "park", reason.text, [])
 
-    def _read(self, seen: Timer, now: Instant) -> Timer | None:
+    def park_refused(self, claim: ScheduleClaim, reason: Reason, now: Instant) -> bool:
+        """Park the schedule whose claim the store refuses for good, unless it has changed since."""
+        timer = self._read(claim, now)
+        return timer is not None and timer.rev == claim.rev and self.park(timer, reason, now)
+
+    def _read(self, seen: Timer | ScheduleClaim, now: Instant) -> Timer | None:
         """The base item of what the index showed; one that cannot be read is parked, and harms nobody else."""
         try:
             return ask(lambda: self._store.get_timer(seen.tenant, seen.schedule_id))
