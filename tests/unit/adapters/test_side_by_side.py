@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cronfleet.adapters.memory.side_by_side import OneByOne
+from cronfleet.adapters.system import side_by_side as side_by_side_threads
 from cronfleet.adapters.system.side_by_side import Threads
 from cronfleet.ports.side_by_side import MAX_IN_FLIGHT, SideBySide
 
@@ -135,6 +136,27 @@ def test_one_that_raises_early_is_not_heard_before_the_last_has_ended() -> None:
         gate.is_open.set()
     assert isinstance(came_back[0], Boom)
     assert gate.ended == 3
+
+
+def test_where_there_is_no_thread_for_one_more_all_that_began_have_ended_before_that_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate, pool = Gate(), side_by_side_threads._pool()
+    submit = pool.submit
+
+    def begin(call: Callable[[], Any]) -> Any:
+        if call is raises:
+            raise RuntimeError("can't start new thread")
+        return submit(call)
+
+    monkeypatch.setattr(pool, "submit", begin)
+    with running([gate.call, gate.call, raises]) as came_back:
+        for _ in range(2):
+            assert gate.full.acquire(timeout=PATIENCE_SECONDS)
+        assert came_back == []
+        gate.is_open.set()
+    assert isinstance(came_back[0], RuntimeError)
+    assert gate.ended == 2
 
 
 def test_two_services_of_a_process_share_its_threads() -> None:

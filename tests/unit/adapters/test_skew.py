@@ -1,11 +1,15 @@
 """A process learns from the store's Date header how far its clock is off."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import boto3
 import pytest
 import time_machine
+from botocore.hooks import HierarchicalEmitter
 
 from cronfleet.adapters.dynamodb.job_store import DynamoJobStore
-from cronfleet.adapters.dynamodb.skew import judged
+from cronfleet.adapters.dynamodb.skew import Skew, judged
 from cronfleet.adapters.memory.queues import MemoryErrandQueue, MemoryRunQueue
 from cronfleet.adapters.memory.side_by_side import OneByOne
 from cronfleet.domain.errors import ClockSkewed
@@ -65,6 +69,26 @@ def test_a_refusal_tells_the_time_as_well_as_an_answer() -> None:
         store = DynamoJobStore("test", client, clock)
         store.release_gate("acme", "nightly", "nobody", NOON)
         assert store.skew_ms() == -10_000
+
+
+@pytest.mark.parametrize("date", ["soon", "", "Mon, 30 Nov 2026 12:00:00 -0000", "Mon, 99 Nov 2026 12:00:00 GMT"])
+def test_a_date_that_is_none_tells_nothing_and_keeps_no_answer_from_being_heard(date: str) -> None:
+    """A proxy's page, say: the answer counts for what it is, and the time is what the store said last."""
+    events = HierarchicalEmitter()
+    client: Any = SimpleNamespace(meta=SimpleNamespace(events=events))
+    skew = Skew(SettableClock(), client)
+
+    def answered(said: str) -> None:
+        request = SimpleNamespace(context={})
+        events.emit("request-created.dynamodb.GetItem", request=request)
+        told = {"headers": {"date": said}}
+        events.emit("response-received.dynamodb.GetItem", response_dict=told, context=request.context)
+
+    answered(date)
+    assert skew.skew_ms is None
+    answered("Mon, 30 Nov 2026 11:59:50 GMT")
+    answered(date)
+    assert skew.skew_ms == 9 * SECOND
 
 
 @pytest.mark.parametrize("by", [30 * SECOND, -30 * SECOND, HOUR, 300])

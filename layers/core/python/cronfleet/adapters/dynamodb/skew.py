@@ -66,16 +66,19 @@ class Skew:
         sent_steady = context.get(_SENT_AT)
         if date is None or sent_steady is None:
             return
-        now, steady = self._clock.now(), self._clock.steady()
+        now, steady, second = self._clock.now(), self._clock.steady(), _second(date)
         took = steady - sent_steady
-        if took <= SLOWEST:
-            self._heard = _Heard(judged(now - took, now, _second(date)), now, steady)
+        if took <= SLOWEST and second is not None:
+            self._heard = _Heard(judged(now - took, now, second), now, steady)
 
 
 @lru_cache(maxsize=8)
-def _second(date: str) -> Instant:
+def _second(date: str) -> Instant | None:
     # Many answers come in one second, and to read a date takes longer than to judge it.
-    return from_datetime(parsedate_to_datetime(date))
+    try:
+        return from_datetime(parsedate_to_datetime(date))
+    except (TypeError, ValueError):
+        return None  # Not the store's: something on the way answered, and what it says of the request counts alone.
 
 
 def judged(sent_at: Instant, received_at: Instant, header_at: Instant) -> int:

@@ -1,7 +1,7 @@
 """`SideBySide` by threads that last as long as the process."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 
 from cronfleet.ports.side_by_side import MAX_IN_FLIGHT, Answer
@@ -18,8 +18,11 @@ class Threads:
         """See `SideBySide.run`."""
         if len(calls) == 1:
             return [calls[0]()]
-        begun = [_pool().submit(call) for call in calls]
-        wait(begun)
+        begun: list[Future[Answer]] = []
+        try:
+            begun.extend(map(_pool().submit, calls))
+        finally:
+            wait(begun)  # Also of those before one for which there was no thread.
         return [one.result() for one in begun]
 
 
