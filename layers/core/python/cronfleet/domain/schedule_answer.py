@@ -3,6 +3,7 @@
 import functools
 from typing import Final
 
+from cronfleet.domain import zones
 from cronfleet.domain.crowded import Jitter, jitter_of
 from cronfleet.domain.errors import Invalid
 from cronfleet.domain.form import Form, schedule_form
@@ -42,7 +43,7 @@ def lint_of(timer: Timer, now: Instant) -> Lint:
 
 
 @functools.lru_cache(MAX_LOOKS)
-def _of_the_minute(trigger: Trigger, _ground: Ground | None, jitter_seconds: int, minute: Instant) -> Lint:
+def _of_the_minute(trigger: Trigger, _ground: Ground, jitter_seconds: int, minute: Instant) -> Lint:
     """One look serves all who ask in a minute, as those do who keep a list before them. Two tenants may have calendars
     of one name: the ground tells theirs apart.
     """
@@ -52,7 +53,7 @@ def _of_the_minute(trigger: Trigger, _ground: Ground | None, jitter_seconds: int
 def lint_of_trigger(trigger: Trigger, jitter_seconds: int, now: Instant) -> Lint:
     """The same of a trigger that no timer has."""
     try:
-        ground = ground_of(trigger) if isinstance(trigger, CronTrigger) else None
+        ground = ground_of(trigger) if isinstance(trigger, CronTrigger) else (zones.at_work(), None)
         return _of_the_minute(trigger, ground, jitter_seconds, now - now % MINUTE)
     except UNCOMPUTABLE as error:
         reason = error.reason if isinstance(error, Invalid) else repr(error)

@@ -406,7 +406,8 @@ class ShardStore(TimedStore, Protocol):
     def announce(self, lease: ShardLease, batch_id: BatchId, until: Instant) -> bool:
         """Make `batch_id` the shard's open batch, close the one before, renew the lease.
 
-        False when `lease` (by owner and fence) has been taken by another: then nothing was changed.
+        False when `lease` (by owner and fence) has been taken by another, and for a late copy of an announcement: of a
+        batch before, or of the last one after the shard was let go of. Then nothing was changed.
         """
         ...
 
