@@ -18,7 +18,7 @@ from local.start import Running
 LOOK_SECONDS: Final = 0.2
 FLUSH_SECONDS: Final = 10
 JUDGE_SECONDS: Final = 5
-TRIM_SECONDS: Final = 60
+TRIM_SECONDS: Final = 20
 
 
 def watch(running: Running, screen: Screen) -> None:
