@@ -414,6 +414,7 @@ FAULTS: Final = (
                 "    held = list[HeldBack]()",
             ),
         ),
+        always=("many_changes",),
     ),
     Planted(
         "another-version-comes-back",

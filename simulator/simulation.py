@@ -39,6 +39,8 @@ CHANGES_PER_HOUR: Final = 60
 HELD_CHANGES_PER_HOUR: Final = 30
 VERSIONS_PER_HOUR: Final = 120
 """Asked of any tenant's schedules: a third of them are there."""
+MANY_CHANGES_PER_HOUR: Final = 600
+"""Likewise, besides the others, in worlds of `many_changes`."""
 
 
 FROZEN_WORLDS: Final = 0.6
@@ -50,7 +52,7 @@ OPERATED_WORLDS: Final = 0.5
 
 WIDE_RATE: Final = Rate(100, 2_500)
 
-ALWAYS: Final = frozenset({"tight_rate", "limits", "clocks_set_at_work"})
+ALWAYS: Final = frozenset({"tight_rate", "limits", "clocks_set_at_work", "many_changes"})
 """What a world can be asked to have: no tenant's rate is wide; some have a limit of runs at once; where clocks are set
 at all, some are while jobs work.
 """
@@ -109,6 +111,8 @@ def simulate(  # noqa: PLR0913 - what else may be in a world, each by its name
     world = World(seed, faults, rate, limits=limits)
     world.weather.sets_clocks_at_work = "clocks_set_at_work" in always
     _inhabit(world, rng, schedules, calm_at, stops_some=not zone_release)
+    if "many_changes" in always:
+        _change_often(world, random.Random(f"{seed}/changes"), schedules, calm_at)
     upgrade = zone_change.drawn(random.Random(f"{seed}/zones"), START, calm_at) if zone_release else None
     if upgrade is not None:
         _upgrade(world, upgrade)
@@ -250,6 +254,15 @@ def _bring_back(world: World, rng: random.Random, schedules: int, calm_at: int) 
         at = rng.randint(START + 3 * MINUTE, calm_at)
         tenant, name = rng.choice(population.TENANTS), f"job-{rng.randrange(schedules):04}"
         action, change = _version_change(rng, at)
+        world.loop.at(at, partial(world.ask, tenant, name, action, change))
+
+
+def _change_often(world: World, rng: random.Random, schedules: int, calm_at: int) -> None:
+    """Callers change what is in the middle of something: of a pause, a catch-up, a deferral."""
+    for _ in range(round((calm_at - START) / HOUR * MANY_CHANGES_PER_HOUR)):
+        at = rng.randint(START + 3 * MINUTE, calm_at)
+        tenant, name = rng.choice(population.TENANTS), f"job-{rng.randrange(schedules):04}"
+        action, change = population.drawn_change(rng, at)
         world.loop.at(at, partial(world.ask, tenant, name, action, change))
 
 
