@@ -128,9 +128,9 @@ def test_it_is_deployed_onto_while_schedules_fire_and_destroyed_without_a_trace(
         api = Caller(stack.wait_until_ready())
         assert not [line for line in stack.lines if "CDK" in line], "it is the same checkout still"
         api.put("through", trigger={"every": "1s"}, target={"handler": "demo.heartbeat"})
-        api.put("slow", trigger=NEVER, target={"handler": "demo.slow"}, payload={"seconds": 12})
-        begun = api.ask("POST", "/v1/schedules/slow/run").body
-        api.wait_for_runs("slow", lambda rows: rows[0]["status"] == "running")
+        api.put("twelve-seconds", trigger=NEVER, target={"handler": "demo.slow"}, payload={"seconds": 12})
+        begun = api.ask("POST", "/v1/schedules/twelve-seconds/run").body
+        api.wait_for_runs("twelve-seconds", lambda rows: rows[0]["status"] == "running")
         deployments.change(stack.root)
         said = deployments.update(stack)
         assert "cronfleet-worker-standard: version 1 → 2" in said
@@ -143,8 +143,10 @@ def test_it_is_deployed_onto_while_schedules_fire_and_destroyed_without_a_trace(
         deployments.assert_each_second_once(rows)
         newest = next(row for row in rows if row["status"] == "succeeded")
         assert deployments.SECOND_BEAT in str(api.ask("GET", f"/v1/runs/{newest['run_id']}/log").body)
-        (slow,) = api.wait_for_runs("slow", lambda rows: rows[0]["status"] != "running")
-        assert (slow["run_id"], slow["status"], len(slow["attempts"])) == (begun["run_id"], "succeeded", 1)
+        rows = api.wait_for_runs("twelve-seconds", lambda rows: rows[0]["status"] != "running")
+        assert [(row["run_id"], row["status"], len(row["attempts"])) for row in rows] == [
+            (begun["run_id"], "succeeded", 1)
+        ], rows
         assert "Nothing has changed" in deployments.update(stack)
         assert deployments.left_after_destroying(stack) == []
     finally:
